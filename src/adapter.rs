@@ -1,5 +1,6 @@
 //! The gateway behind the wire: names of one side to names of the other, nothing else.
 
+use crate::crashes;
 use crate::gateway::{self, ActiveGateway, Databases, Gateway};
 use answer::{ClientError, SqlState};
 use answer::{Description, Identity, Notice, Outcome, Values};
@@ -100,7 +101,7 @@ impl Session for gateway::Session {
 
     fn parse(&mut self, sql: &str) -> Result<Vec<Self::Statement>, ClientError> {
         let begun = Instant::now();
-        let parsed = gateway::Session::parse(self, sql);
+        let parsed = self.under_way(sql).and_then(|_under_way| gateway::Session::parse(self, sql));
         self.prepared(Stage::Parse, begun.elapsed());
         parsed.inspect_err(|e| journal::failed(&self.record(), self.recorded("unparsed", sql.into()), e))
     }
@@ -142,7 +143,9 @@ impl Session for gateway::Session {
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
         let record = Record::begin(&self.record(), self.recorded(statement.class(), statement.text()));
-        let outcome = record.follow(Box::pin(gateway::Session::run(self, statement, notices))).await;
+        let under_way = self.under_way(&statement.text());
+        let run = Box::pin(gateway::Session::run(self, statement, notices));
+        let outcome = record.follow(crashes::watched(under_way, run)).await;
         notices.retain(|n| self.is_wanted(n));
         outcome
     }
@@ -153,7 +156,9 @@ impl Session for gateway::Session {
         types: &[u32],
     ) -> Result<Description, ClientError> {
         let begun = Instant::now();
-        let described = Box::pin(gateway::Session::describe(self, statement, types)).await;
+        let under_way = self.under_way(&statement.text());
+        let described = Box::pin(gateway::Session::describe(self, statement, types));
+        let described = crashes::held(under_way, described).await;
         self.prepared(Stage::Plan, begun.elapsed());
         described
             .inspect_err(|e| journal::failed(&self.record(), self.recorded("parse", statement.text()), e))
@@ -166,7 +171,9 @@ impl Session for gateway::Session {
         values: Values,
     ) -> Result<Self::Portal, ClientError> {
         let begun = Instant::now();
-        let bound = Box::pin(gateway::Session::bind(self, statement, description, values)).await;
+        let under_way = self.under_way(&statement.text());
+        let bound = Box::pin(gateway::Session::bind(self, statement, description, values));
+        let bound = crashes::held(under_way, bound).await;
         self.prepared(Stage::Plan, begun.elapsed());
         bound.inspect_err(|e| journal::failed(&self.record(), self.recorded("bind", statement.text()), e))
     }
@@ -177,7 +184,9 @@ impl Session for gateway::Session {
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
         let record = Record::begin(&self.record(), self.recorded(portal.class(), portal.text()));
-        let outcome = record.follow(Box::pin(gateway::Session::execute(self, portal, notices))).await;
+        let under_way = self.under_way(&portal.text());
+        let execute = Box::pin(gateway::Session::execute(self, portal, notices));
+        let outcome = record.follow(crashes::watched(under_way, execute)).await;
         notices.retain(|n| self.is_wanted(n));
         outcome
     }

@@ -9,6 +9,7 @@
 
 pub mod adapter;
 pub mod cli;
+mod crashes;
 pub mod explained;
 pub mod gateway;
 pub mod init;

@@ -181,13 +181,23 @@ impl ClientError {
     /// A failure whose cause the client must not read: logs `cause` for the operator under a random id and
     /// gives the client a constant message with that id.
     pub fn incident(code: SqlState, message: &'static str, cause: &dyn fmt::Display) -> Self {
-        let id = incident_id();
-        INCIDENTS.fetch_add(1, Ordering::Relaxed);
-        tracing::error!(incident = %id, code = code.as_str(), cause = %cause, "{message}");
+        let id = logged(code, message, cause);
         Self::new(code, message)
             .detail(format!("Incident {id}."))
             .hint("The operator finds the cause in the proxy's log under this id.")
     }
+}
+
+/// An incident that no client hears of at once: logs it for the operator, and gives its id.
+pub fn noted(message: &'static str, cause: &dyn fmt::Display) -> String {
+    logged(SqlState::INTERNAL, message, cause)
+}
+
+fn logged(code: SqlState, message: &'static str, cause: &dyn fmt::Display) -> String {
+    let id = incident_id();
+    INCIDENTS.fetch_add(1, Ordering::Relaxed);
+    tracing::error!(incident = %id, code = code.as_str(), cause = %cause, "{message}");
+    id
 }
 
 /// A random id that joins the client's view with the operator's.

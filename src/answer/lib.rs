@@ -1,5 +1,6 @@
 //! What passes between the gateway and the frontend: who asks, what a statement is given, and what it gives back; and what the sessions of one user share.
 
+mod cancelling;
 mod copy;
 mod cursor;
 mod description;
@@ -9,6 +10,7 @@ mod notice;
 mod outcome;
 mod per_user;
 
+pub use cancelling::{Errand, Errands};
 pub use copy::{Copy, ForceQuote};
 pub use cursor::{Cursor, Direction, Fetch};
 pub use description::{Description, Field, Values};

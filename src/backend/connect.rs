@@ -2,6 +2,7 @@
 
 use super::connection::{Fetching, Pooled};
 use super::error::{FetchError, RelayError, cause};
+use super::falls::Falls;
 use super::login::Login;
 use super::options::{SameDatabase, common_options, fetch_options};
 use super::pool::{Backend, Terms, pool, query_by, readers};
@@ -84,14 +85,17 @@ impl Backend {
         let finish = url("finish_url", &policy.finish_url, common_options(timeout))?;
         let users = (fetch.shown.clone(), finish.shown.clone());
         let unusable = |key| move |cause| ConnectError::Url { key, cause };
-        let same = SameDatabase::default();
-        let finish_pool =
-            |size| pool(Pooled(finish.clone(), same.clone()), size).map_err(unusable("finish_url"));
+        let (same, falls) = (SameDatabase::default(), Falls::new(finish.clone()));
+        let finish_pool = |size| {
+            pool(Pooled(finish.clone(), same.clone(), falls.clone()), size).map_err(unusable("finish_url"))
+        };
         let mut backend = Self {
-            fetch: pool(Fetching(fetch, SameDatabase::default()), policy.pool).map_err(unusable("url"))?,
+            fetch: pool(Fetching(fetch.clone(), SameDatabase::default(), falls.by(fetch)), policy.pool)
+                .map_err(unusable("url"))?,
             finish: finish_pool(policy.pool)?,
             aside: finish_pool(policy.pool.div_ceil(4))?,
             readers: readers(),
+            falls: falls.clone(),
             shares: Shares::new(AtOnce { most: policy.pool_per_user, steady: policy.pool_per_user_steady }),
             public_timeout: policy.public_timeout,
             warnings: Vec::new(),
@@ -124,6 +128,10 @@ impl Backend {
         if endless.map_err(|c| away("finish_url", users.1.clone(), c))?.as_deref() == Some("true") {
             backend.warnings.push(format!("backend.finish_url, {}: {ENDLESS}", users.1));
         }
+        let pid = cell_of(&backend.finish, "SELECT pg_catalog.pg_backend_pid()::pg_catalog.text").await;
+        let pid = pid.map_err(|c| away("finish_url", users.1.clone(), c))?.unwrap_or_default();
+        let uncapped = super::memory::warning(&backend.finish.manager().0.config, &pid);
+        backend.warnings.extend(uncapped.map(|w| format!("backend.finish_url, {}: {w}", users.1)));
         Ok(backend)
     }
 

@@ -1,6 +1,7 @@
 //! Connections of the two pools: how each is made, and whether it can be used again.
 
 use super::error::{FetchError, RelayError, cause};
+use super::falls::{Falls, LIFE, Loss};
 use super::fetch::{FetchText, Hints};
 use super::login::Login;
 use super::options::{LIMITED, SESSION_PROOF, SameDatabase, pinned_proof};
@@ -8,6 +9,8 @@ use super::param::Param;
 use super::prepared::{LONGEST, is_lasting};
 use super::relay::Relay;
 use super::tls::Tls;
+use super::worn::is_old;
+use answer::SqlState;
 use deadpool::managed::{Manager, Metrics, RecycleError, RecycleResult};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -15,23 +18,23 @@ use tokio::task::JoinHandle;
 use tokio_postgres::Statement;
 
 /// Makes and checks relay connections.
-pub(super) struct Pooled(pub(super) Login, pub(super) SameDatabase);
+pub(super) struct Pooled(pub(super) Login, pub(super) SameDatabase, pub(super) Falls);
 
 impl Manager for Pooled {
     type Type = Relay;
     type Error = RelayError;
 
     async fn create(&self) -> Result<Relay, RelayError> {
-        Relay::connect(&self.0, &self.1).await
+        Relay::connect(&self.0, &self.1, &self.2).await
     }
 
-    async fn recycle(&self, relay: &mut Relay, _: &Metrics) -> RecycleResult<RelayError> {
-        if relay.lend() { Ok(()) } else { Err(RecycleError::message("not idle")) }
+    async fn recycle(&self, relay: &mut Relay, metrics: &Metrics) -> RecycleResult<RelayError> {
+        if relay.lend() && !is_old(metrics) { Ok(()) } else { Err(RecycleError::message("not idle")) }
     }
 }
 
 /// Makes and checks fetch connections.
-pub(super) struct Fetching(pub(super) Login, pub(super) SameDatabase);
+pub(super) struct Fetching(pub(super) Login, pub(super) SameDatabase, pub(super) Falls);
 
 /// A tokio-postgres client and the task that drives it.
 pub(super) struct FetchClient {
@@ -39,6 +42,9 @@ pub(super) struct FetchClient {
     /// For cancel requests.
     pub(super) tls: Tls,
     task: JoinHandle<()>,
+    /// The life of the server that it is of.
+    life: Option<String>,
+    falls: Falls,
     /// Checks of the schema, prepared: one runs twice in each fetch, and planning it costs more than running it.
     checks: Mutex<HashMap<String, Statement>>,
     /// Fetches that were read, prepared; the one used last at the end.
@@ -96,6 +102,20 @@ impl FetchClient {
         Ok(statement)
     }
 
+    /// Whether the whole database fell, where this connection was lost.
+    pub(super) fn fell(
+        &self,
+        last_word: Option<SqlState>,
+        silent: bool,
+    ) -> impl Future<Output = bool> + use<> {
+        self.falls.fell(Loss { life: self.life.clone(), last_word, silent })
+    }
+
+    /// Returns once nobody hears of the server.
+    pub(super) fn away(&self) -> impl Future<Output = ()> + use<> {
+        self.falls.away()
+    }
+
     /// Forgets what is prepared: some of it may not be right any more.
     pub(super) fn forget(&self) {
         self.reads.lock().unwrap_or_else(PoisonError::into_inner).clear();
@@ -147,10 +167,12 @@ impl Manager for Fetching {
                 tracing::warn!(cause = %cause(&e), "a fetch connection was lost");
             }
         });
-        let made = FetchClient {
+        let mut made = FetchClient {
             client,
             tls: self.0.tls.clone(),
             task,
+            life: None,
+            falls: self.2.clone(),
             checks: Mutex::default(),
             reads: Mutex::default(),
         };
@@ -160,6 +182,7 @@ impl Manager for Fetching {
         let pinned: Option<bool> = pinned.try_get(0).map_err(away)?;
         let hold = hold.zip(pinned).map(|(hold, pinned)| hold && pinned);
         let database = row.try_get(1).map_err(away)?;
+        made.life = row.try_get(LIFE).map_err(away)?;
         self.1.prove(hold == Some(true), database).map_err(FetchError::Unreachable)?;
         match made.limited().await.map_err(away)? {
             Some(cause) => Err(FetchError::Limited(cause)),
@@ -167,9 +190,12 @@ impl Manager for Fetching {
         }
     }
 
-    async fn recycle(&self, made: &mut FetchClient, _: &Metrics) -> RecycleResult<FetchError> {
+    async fn recycle(&self, made: &mut FetchClient, metrics: &Metrics) -> RecycleResult<FetchError> {
         if made.client.is_closed() || made.task.is_finished() {
             return Err(RecycleError::message("closed"));
+        }
+        if is_old(metrics) {
+            return Err(RecycleError::message("old"));
         }
         Ok(())
     }

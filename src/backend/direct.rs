@@ -31,7 +31,8 @@ impl Direct {
         let timeout = policy.statement_timeout;
         let login = Login::parse(&url, &common_options(timeout), timeout).map_err(unusable)?;
         let user = login.shown.clone();
-        let pool = pool(Pooled(login, SameDatabase::default()), policy.pool).map_err(unusable)?;
+        let pool = pool(Pooled(login.clone(), SameDatabase::default(), backend.falls.by(login)), policy.pool)
+            .map_err(unusable)?;
         let direct = Self(pool);
         let away = |cause| ConnectError::Unreachable { key: KEY, user, cause };
         let other = database_of(&direct.0).await.map_err(away)?;

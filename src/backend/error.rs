@@ -87,6 +87,9 @@ pub enum RelayError {
     /// The database did not answer in time.
     #[error("the database did not answer in time")]
     Timeout,
+    /// Nothing came, and nobody else heard of it.
+    #[error("the database cannot be reached any more")]
+    Away,
     /// It, or its reader, took longer than a statement over public tables may.
     #[error("the statement took too long")]
     TooLong,
@@ -123,6 +126,7 @@ impl RelayError {
             Self::Protocol(cause) => {
                 ClientError::incident(SqlState::INTERNAL, "the database answered out of turn", &cause)
             }
+            Self::Away => unreachable("it answers nobody"),
             Self::Timeout => {
                 ClientError::new(SqlState::QUERY_CANCELED, "the database did not answer in time")
             }
@@ -182,6 +186,19 @@ pub enum FetchError {
     /// More groups were kept than may come back. How many these are was drawn with noise: it is no failure.
     #[error("more than {0} groups")]
     Many(usize),
+    /// The connection was lost while private rows were read; whether that was the whole database is to be found out.
+    #[error("{cause}")]
+    Lost {
+        /// As of [`Self::Failed`].
+        cause: String,
+        /// What the server said last.
+        last_word: Option<SqlState>,
+        /// It said nothing for too long.
+        silent: bool,
+    },
+    /// The whole database fell, was stopped or is away, and took the fetch with it: nobody's failure (soundness rule 56).
+    #[error("{0}")]
+    Fell(String),
     /// Any other failure of a fetch, whatever its cause. Soundness rule 18: counted per user.
     #[error("{0}")]
     Failed(String),
@@ -221,9 +238,17 @@ impl FetchError {
                 ),
             )
             .hint("Group by something coarser, or ask the operator to raise limits.max_result_groups."),
+            Self::Fell(cause) => {
+                tracing::warn!(%cause, "the database fell, or is away, while private rows were read");
+                ClientError::new(
+                    SqlState::CONNECTION_FAILURE,
+                    "the database fell, or is away, while private rows were read",
+                )
+                .hint("Try again later. It is no failure of yours; what was charged stays charged.")
+            }
             // One code and one message for timeouts, memory, disk, lost connections and defects alike: which of
             // them it was may depend on private rows.
-            Self::Failed(cause) => {
+            Self::Failed(cause) | Self::Lost { cause, .. } => {
                 ClientError::incident(SqlState::INTERNAL, "the private data could not be read", &cause)
             }
         }

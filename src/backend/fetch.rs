@@ -28,17 +28,20 @@ use super::connection::{FetchClient, Fetching};
 use super::error::{FetchError, cause};
 use super::param::Param;
 use super::pool::Backend;
+use super::worn::LONG;
+use answer::{Errand, SqlState};
 use deadpool::managed::Object;
 use futures::StreamExt;
 use futures::future::{join, join_all, join3, maybe_done, poll_fn};
 use kernel::Certified;
+use record::Held;
 use schema::Checks;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tokio_postgres::error::Severity;
@@ -159,6 +162,8 @@ impl Opened {
     }
 }
 
+const AWAY: &str = "it answers nobody";
+
 /// How long something is let end of itself before it is cancelled.
 const MOMENT: Duration = Duration::from_millis(100);
 
@@ -171,7 +176,9 @@ async fn open(
     let (ready, opened) = oneshot::channel();
     let (go, start) = oneshot::channel();
     let (answers, answer) = oneshot::channel();
-    tokio::spawn(attend(connection, request, patience, Caller { ready, start, answers }));
+    let (errand, _held) = (Errand::of_this_task(), record::held());
+    let caller = Caller { ready, start, answers, errand, _held };
+    tokio::spawn(attend(connection, request, patience, caller));
     match opened.await {
         Ok(Ok(())) => Ok(Opened { go, answer }),
         Ok(Err(error)) => Err(error),
@@ -185,6 +192,10 @@ struct Caller {
     /// Sent when the rows are wanted; dropped when they are not, because they cannot be paid for, say.
     start: oneshot::Receiver<Vec<Option<Sieve>>>,
     answers: oneshot::Sender<Result<Answers, FetchError>>,
+    /// To cancel what makes it ready: what is paid for goes on.
+    errand: Option<Errand>,
+    /// For as long as the server works on it.
+    _held: Option<Held>,
 }
 
 async fn attend(connection: Object<Fetching>, request: FetchRequest, patience: Duration, mut caller: Caller) {
@@ -193,18 +204,20 @@ async fn attend(connection: Object<Fetching>, request: FetchRequest, patience: D
         let mut work = pin!(prepare(&connection, &request));
         tokio::select! {
             result = &mut work => result,
+            () = connection.away() => Err(FetchError::Unreachable(AWAY.into())),
             // The server's own limit ends a wait for a lock; this is for one that has vanished.
             () = tokio::time::sleep(patience) => Err(late()),
             // Nothing was read: what takes a moment is let end, which costs less than another connection.
             () = caller.ready.closed() => match timeout(MOMENT, &mut work).await {
                 Ok(result) => result,
                 Err(_) => {
-                    stop(&connection, work).await;
+                    stop(&connection, work, caller.errand.take()).await;
                     Err(late())
                 }
             }
         }
     };
+    drop(caller.errand.take());
     let prepared = match opened {
         Ok(prepared) => prepared,
         Err(error) => {
@@ -230,25 +243,40 @@ async fn attend(connection: Object<Fetching>, request: FetchRequest, patience: D
         }
         return;
     };
+    let begun = Instant::now();
     let result = {
         sieves.resize_with(request.statements.len(), || None);
         let mut work = pin!(read(&connection, &request, &prepared, sieves));
         let trips = u32::try_from(request.statements.len()).unwrap_or(u32::MAX).saturating_add(1);
         tokio::select! {
             result = &mut work => result,
+            () = connection.away() => Err(FetchError::Fell(AWAY.into())),
             () = tokio::time::sleep(patience.saturating_mul(trips)) => {
-                Err(FetchError::Failed("the database did not answer in time".into()))
+                let cause = "the database did not answer in time".into();
+                Err(FetchError::Lost { cause, last_word: None, silent: true })
             }
             () = caller.answers.closed() => {
-                stop(&connection, work).await;
+                stop(&connection, work, None).await;
                 Err(FetchError::Failed("nobody waits for the fetch any more".into()))
             }
         }
     };
+    let result = match result {
+        Err(FetchError::Lost { cause, last_word, silent }) => {
+            match connection.fell(last_word, silent).await {
+                true => Err(FetchError::Fell(cause)),
+                false => Err(FetchError::Failed(cause)),
+            }
+        }
+        result => result,
+    };
     match &result {
         // The transaction was ended in order. The connection is given up first: who has the answer finds it free.
         Ok(_) | Err(FetchError::SchemaChanged) => {
-            drop(connection);
+            match begun.elapsed() > LONG {
+                true => drop(Object::take(connection)),
+                false => drop(connection),
+            }
             let _ = caller.answers.send(result);
         }
         Err(_) => {
@@ -264,21 +292,25 @@ async fn close(connection: Object<Fetching>) {
     {
         let mut end = pin!(connection.client.batch_execute("ROLLBACK"));
         if timeout(MOMENT, &mut end).await.is_err() {
-            stop(&connection, end).await;
+            stop(&connection, end, None).await;
         }
     }
     drop(Object::take(connection));
 }
 
 /// Cancels until `end`, which comes true when the server is done, does; then the connection may be closed.
-async fn stop<F: Future>(connection: &FetchClient, end: F) {
+async fn stop<F: Future>(connection: &FetchClient, end: F, mut errand: Option<Errand>) {
     let mut end = pin!(end);
     let token = connection.client.cancel_token();
     for patience in [100, 400, 2_000, 10_000].map(Duration::from_millis) {
         // A signal that arrives between two statements hits nothing: so it is repeated.
-        if let Ok(Err(e)) = timeout(Duration::from_secs(5), token.cancel_query(connection.tls.clone())).await
-        {
-            tracing::warn!(cause = %cause(&e), "a cancel request could not be sent");
+        let asked = timeout(Duration::from_secs(3), token.cancel_query(connection.tls.clone())).await;
+        drop(errand.take());
+        match asked {
+            Ok(Ok(())) => {}
+            Ok(Err(e)) => tracing::warn!(cause = %cause(&e), "a cancel request could not be sent"),
+            // A server that nobody reaches: what runs there holds no place here.
+            Err(_) => return,
         }
         if timeout(patience, &mut end).await.is_ok() {
             return;
@@ -365,7 +397,10 @@ async fn read(
     sieves: Vec<Option<Sieve>>,
 ) -> Result<Answers, FetchError> {
     let client = &connection.client;
-    let failed = |e: &tokio_postgres::Error| FetchError::Failed(place(e));
+    let failed = |e: &tokio_postgres::Error| match lost(e) {
+        Some(last_word) => FetchError::Lost { cause: place(e), last_word, silent: false },
+        None => FetchError::Failed(place(e)),
+    };
     let statements = prepared.statements.iter().zip(&request.statements).zip(sieves);
     // A sieve may rest on what those before it have kept: rows of a statement are looked at once those before have come.
     let turn = AtomicUsize::new(0);
@@ -434,6 +469,18 @@ fn early(e: tokio_postgres::Error) -> FetchError {
         // Rights on tables, schemas and databases: the message names these, and there is no row yet.
         (_, "42501") => FetchError::Denied(cause(&e)),
         _ => FetchError::Failed(place(&e)),
+    }
+}
+
+/// Whether the connection was lost, and what the server said last, if anything.
+fn lost(e: &tokio_postgres::Error) -> Option<Option<SqlState>> {
+    match e.as_db_error() {
+        Some(db) => matches!(db.parsed_severity(), Some(Severity::Fatal | Severity::Panic))
+            .then(|| Some(SqlState::parse(db.code().code()))),
+        None => {
+            let io = std::error::Error::source(e).is_some_and(|s| s.is::<std::io::Error>());
+            (e.is_closed() || io).then_some(None)
+        }
     }
 }
 

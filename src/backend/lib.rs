@@ -6,6 +6,7 @@
 //! state: what a client's session has set is [`Settings`], applied inside each transaction and gone with it.
 //! Nothing here knows about privacy prices, and no error of a fetch holds a word that the database wrote.
 
+mod alive;
 mod collect;
 mod connect;
 mod connection;
@@ -13,12 +14,14 @@ mod data_row;
 mod direct;
 mod directory;
 mod error;
+mod falls;
 mod fetch;
 mod finish_login;
 mod health;
 pub mod introspect;
 mod listen;
 mod login;
+mod memory;
 mod options;
 mod param;
 mod places;
@@ -30,6 +33,7 @@ mod settings;
 mod shares;
 mod socket;
 mod tls;
+mod worn;
 
 pub use collect::{Batch, Cells, Reports, StoreError, Target};
 pub use connect::ConnectError;
@@ -37,6 +41,7 @@ pub use data_row::texts;
 pub use direct::Direct;
 pub use directory::Directory;
 pub use error::{DbError, FetchError, RelayError, cause, lacking};
+pub use falls::Witness;
 pub use fetch::{Answers, FetchRequest, FetchText, Fingerprint, Hints, Keeps, Opened, Sieve};
 pub use health::PoolUse;
 pub use listen::{Listening, row_triggers};

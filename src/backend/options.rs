@@ -17,7 +17,9 @@ macro_rules! database {
 /// An expression that says so.
 pub(super) const DATABASE: &str = database!();
 
-/// Two columns: whether the session has the settings that were asked for at its start, and [`DATABASE`].
+/// Three columns: whether the session has the settings that were asked for at its start, [`DATABASE`], and in which life of the server
+/// it is answered: when it was started, and the first of its processes that are nobody's sessions, which all are others after
+/// a crash.
 pub(super) const SESSION_PROOF: &str = concat!(
     "\
 SELECT pg_catalog.current_setting('default_transaction_isolation') OPERATOR(pg_catalog.=) 'repeatable read'
@@ -26,7 +28,10 @@ SELECT pg_catalog.current_setting('default_transaction_isolation') OPERATOR(pg_c
    AND pg_catalog.current_setting('standard_conforming_strings') OPERATOR(pg_catalog.=) 'on'
    AND pg_catalog.current_setting('transform_null_equals') OPERATOR(pg_catalog.=) 'off',
        ",
-    database!()
+    database!(),
+    ",
+       pg_catalog.concat(pg_catalog.date_part('epoch', pg_catalog.pg_postmaster_start_time()), '/',
+           (SELECT pg_catalog.min(pid) FROM pg_catalog.pg_stat_activity WHERE datid IS NULL AND usesysid IS NULL))"
 );
 
 /// Which database all connections of a login must lead to: the one that the first of them led to.

@@ -6,6 +6,7 @@
 
 use super::connection::{FetchClient, Fetching, Pooled};
 use super::error::{FetchError, RelayError};
+use super::falls::{Falls, Witness};
 use super::param::Param;
 use super::relay::{Description, Query};
 use super::rows::{self, Failure, Rows};
@@ -36,6 +37,7 @@ pub struct Backend {
     pub(super) aside: Pool<Pooled>,
     /// Who reads catalogs.
     pub(super) readers: Arc<Semaphore>,
+    pub(super) falls: Falls,
     /// What each user may have of both.
     pub(super) shares: Shares,
     pub(super) public_timeout: Duration,
@@ -124,6 +126,11 @@ impl Backend {
     /// What its fetch login may do beyond what it needs, in words for the operator.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
+    }
+
+    /// Has somebody told of crashes of the database.
+    pub fn tell_of_crashes(&self, witness: Witness) {
+        self.falls.told(witness);
     }
 
     /// Which database of which server this is, for whoever keeps answers.
@@ -247,7 +254,16 @@ pub(super) async fn describe_by(
 ) -> Result<Description, RelayError> {
     let mut relay = connection_of(pool).await?;
     match relay.describe(settings, sql, parameter_types).await {
-        Err(error) if relay.is_stale(&error) => {
+        Err(RelayError::Away) => {
+            drop(Object::take(relay));
+            // Nor will the others answer.
+            pool.retain(|_, _| false);
+            Err(RelayError::Away)
+        }
+        Err(error) => {
+            if !relay.is_stale(&error).await {
+                return Err(error);
+            }
             drop(Object::take(relay));
             pool.retain(|_, _| false);
             connection_of(pool).await?.describe(settings, sql, parameter_types).await
@@ -275,7 +291,13 @@ pub(super) async fn query_by(
     };
     match rows::run(connection_of(pool).await?, terms.clone(), query.clone()).await {
         Ok(rows) => return Ok(rows),
-        Err(Failure { error, again: false }) => return Err(error),
+        Err(Failure { error, again: false }) => {
+            if matches!(error, RelayError::Away) {
+                // Nor will the others answer.
+                pool.retain(|_, _| false);
+            }
+            return Err(error);
+        }
         Err(Failure { error: RelayError::Lost(_), .. }) => {
             pool.retain(|_, _| false);
         }

@@ -9,19 +9,21 @@
 
 use super::data_row::texts;
 use super::error::{DbError, RelayError};
+use super::falls::{Falls, LIFE, Loss};
 use super::login::{Login, Session};
 use super::options::{SESSION_PROOF, SameDatabase};
 use super::param::Param;
 use super::prepared::{PreparedTexts, Statement};
 use super::settings::Settings;
 use super::socket::{self, Frame, Target};
-use answer::Field;
+use super::worn::{HEAVY, LONG};
+use answer::{Field, SqlState};
 use bytes::BytesMut;
 use postgres_protocol::IsNull;
 use postgres_protocol::message::backend::{Message, RowDescriptionBody};
 use postgres_protocol::message::frontend::{self, BindError};
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::time::timeout;
 use tokio_postgres::fallible_iterator::FallibleIterator;
 
@@ -38,6 +40,15 @@ pub struct Description {
 pub(super) struct Relay {
     session: Session,
     patience: Duration,
+    /// The life of the server that it is of.
+    life: Option<String>,
+    falls: Falls,
+    /// What the server said last, where it has ended the session.
+    last_word: Option<SqlState>,
+    /// When its statement was sent.
+    sent: Instant,
+    /// It has worked for so long that its session may have grown.
+    worn: bool,
     /// No statement is under way, and the last one ended outside a transaction.
     clean: bool,
     /// The server has answered something since the last checkout.
@@ -61,11 +72,20 @@ pub(super) struct Query {
 
 impl Relay {
     /// Logs in.
-    pub(super) async fn connect(login: &Login, same: &SameDatabase) -> Result<Self, RelayError> {
+    pub(super) async fn connect(
+        login: &Login,
+        same: &SameDatabase,
+        falls: &Falls,
+    ) -> Result<Self, RelayError> {
         let session = login.open().await?;
         let mut relay = Self {
             session,
             patience: login.patience(),
+            life: None,
+            falls: falls.clone(),
+            last_word: None,
+            sent: Instant::now(),
+            worn: false,
             clean: true,
             heard: false,
             applied: None,
@@ -79,6 +99,7 @@ impl Relay {
     async fn prove_session(&mut self, same: &SameDatabase) -> Result<(), RelayError> {
         let rows = self.simple(SESSION_PROOF).await?;
         let cell = |n: usize| rows.first().and_then(|r| r.get(n)).and_then(Option::as_deref);
+        self.life = cell(LIFE).map(str::to_owned);
         same.prove(cell(0) == Some("t"), cell(1)).map_err(RelayError::Unreachable)
     }
 
@@ -91,13 +112,32 @@ impl Relay {
     /// server.
     pub(super) fn lend(&mut self) -> bool {
         self.heard = false;
-        self.clean && !self.session.channel.is_bloated() && self.session.channel.is_quiet()
+        self.clean && !self.worn && !self.session.channel.is_bloated() && self.session.channel.is_quiet()
+    }
+
+    /// Whether the whole database fell, where this connection was lost.
+    fn fell(&self) -> impl Future<Output = bool> + use<> {
+        let (life, last_word) = (self.life.clone(), self.last_word);
+        self.falls.fell(Loss { life, last_word, silent: false })
     }
 
     /// Whether it failed since it had died while idle: it was lost before the server answered anything, and nothing ran. Another
-    /// one may do.
-    pub(super) fn is_stale(&self, error: &RelayError) -> bool {
-        !self.heard && matches!(error, RelayError::Lost(_))
+    /// one may do. Where nobody said why it was lost, its statement may have made the whole database fall, and is not
+    /// asked again then.
+    pub(super) fn is_stale(&self, error: &RelayError) -> impl Future<Output = bool> + use<> {
+        let lost = matches!(error, RelayError::Lost(_));
+        let (heard, told) = (self.heard, self.last_word.is_some());
+        let fell = (lost && (heard || !told)).then(|| self.fell());
+        async move {
+            match fell {
+                None => lost,
+                Some(fell) if heard => {
+                    tokio::spawn(fell);
+                    false
+                }
+                Some(fell) => !fell.await,
+            }
+        }
     }
 
     /// How long to wait for the server, or for a reader.
@@ -184,17 +224,6 @@ impl Relay {
         self.drain().await
     }
 
-    /// Makes a connection whose statement was cancelled as it was at first: whatever of it was prepared is not known.
-    pub(super) async fn renew(&mut self) -> Result<(), RelayError> {
-        let mut out = BytesMut::new();
-        execute("ROLLBACK", &mut out)?;
-        execute("DEALLOCATE ALL", &mut out)?;
-        frontend::sync(&mut out);
-        self.prepared = PreparedTexts::default();
-        self.start(&out).await?;
-        self.drain().await
-    }
-
     /// Reads to the end of a pipeline of ours that gives no rows.
     async fn drain(&mut self) -> Result<(), RelayError> {
         let mut exchange = Exchange::default();
@@ -210,6 +239,8 @@ impl Relay {
     /// Sends a pipeline.
     async fn start(&mut self, messages: &[u8]) -> Result<(), RelayError> {
         self.clean = false;
+        self.sent = Instant::now();
+        self.worn |= messages.len() > HEAVY;
         timeout(self.patience, self.session.channel.send(messages)).await.map_err(|_| RelayError::Timeout)?
     }
 
@@ -231,6 +262,7 @@ impl Relay {
                 Frame::Other(Message::ErrorResponse(body)) => {
                     let error = DbError::read(body.fields());
                     if error.is_fatal() {
+                        self.last_word = Some(error.code);
                         return Err(exchange.error.take().unwrap_or(RelayError::Lost(error.to_string())));
                     }
                     exchange.error.get_or_insert(RelayError::Db(Box::new(error)));
@@ -240,6 +272,7 @@ impl Relay {
                 Frame::Other(Message::ParameterStatus(_) | Message::CloseComplete) => {}
                 Frame::Other(Message::ReadyForQuery(body)) => {
                     self.clean = body.status() == b'I';
+                    self.worn |= self.sent.elapsed() > LONG;
                     self.heard = true;
                     return Ok(Step::Over);
                 }
@@ -255,7 +288,13 @@ impl Relay {
 
     /// Waits until more has arrived. Losing this future loses nothing that arrived.
     pub(super) async fn fill(&mut self) -> Result<(), RelayError> {
-        timeout(self.patience, self.session.channel.fill()).await.map_err(|_| RelayError::Timeout)?
+        let away = self.falls.away();
+        tokio::select! {
+            filled = timeout(self.patience, self.session.channel.fill()) => {
+                filled.map_err(|_| RelayError::Timeout)?
+            }
+            () = away => Err(RelayError::Away),
+        }
     }
 
     /// Runs constant text of ours in the simple protocol; rows come as text.
@@ -357,16 +396,13 @@ pub(super) fn out_of_turn(what: &str) -> RelayError {
     RelayError::Protocol(format!("the server sent {what}"))
 }
 
-/// Cancels what runs on a connection; a server that cannot be asked is logged, no more can be done. Whether the signal can hit
-/// nothing that comes later.
+/// Cancels what runs on a connection; a server that cannot be asked is logged, no more can be done. False where nobody is heard
+/// there.
 pub(super) async fn cancel(target: &(Target, Option<(i32, i32)>)) -> bool {
     let (server, Some(key)) = target else { return true };
-    match timeout(Duration::from_secs(5), socket::cancel(server, *key)).await {
-        Ok(Ok(over)) => over,
-        Ok(Err(cause)) => {
-            tracing::warn!(%cause, "a cancel request could not be sent");
-            false
-        }
-        Err(_) => false,
+    let asked = timeout(Duration::from_secs(3), socket::cancel(server, *key)).await;
+    if let Ok(Err(cause)) = &asked {
+        tracing::warn!(%cause, "a cancel request could not be sent");
     }
+    asked.is_ok()
 }

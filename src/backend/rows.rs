@@ -7,11 +7,12 @@ use super::pool::Terms;
 use super::prepared::Statement;
 use super::relay::{self, Exchange, Query, Step, fields, out_of_turn};
 use super::socket::Frame;
-use answer::{Field, RowStream};
+use answer::{Errand, Field, RowStream};
 use bytes::Bytes;
 use deadpool::managed::Object;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use postgres_protocol::message::backend::Message;
+use record::Held;
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
@@ -65,19 +66,19 @@ pub(super) async fn run(relay: Object<Pooled>, terms: Terms, query: Query) -> Re
         Ok(sent) => run.statement = sent,
         // Settings that the server does not take.
         Err(e @ RelayError::Db(_)) => return Err(run.failed(e).await),
-        Err(e) => return Err(run.broken(e)),
+        Err(e) => return Err(run.broken(e).await),
     }
     loop {
         match run.take_arrived() {
             Ok(Some(result)) => return run.all(result).await,
             Ok(None) => {}
-            Err(e) => return Err(run.broken(e)),
+            Err(e) => return Err(run.broken(e).await),
         }
         if let Some(fields) = run.fields.take() {
             return Ok(run.in_background(fields));
         }
         if let Err(e) = run.fill().await {
-            return Err(run.broken(e));
+            return Err(run.broken(e).await);
         }
     }
 }
@@ -91,11 +92,16 @@ struct UnderWay {
     relay: Option<Object<Pooled>>,
     exchange: Exchange,
     terms: Terms,
+    /// To cancel it, if somebody waits for that.
+    errand: Option<Errand>,
+    /// For as long as the server works on it.
+    held: Option<Held>,
 }
 
 impl UnderWay {
     fn new(relay: Object<Pooled>, terms: Terms) -> Self {
-        Self { relay: Some(relay), exchange: Exchange::default(), terms }
+        let (errand, held) = (Errand::of_this_task(), record::held());
+        Self { relay: Some(relay), exchange: Exchange::default(), terms, errand, held }
     }
 
     fn relay(&mut self) -> Result<&mut Object<Pooled>, Failure> {
@@ -114,9 +120,14 @@ impl Drop for UnderWay {
     fn drop(&mut self) {
         let Some(relay) = self.relay.take() else { return };
         let exchange = std::mem::take(&mut self.exchange);
+        let (terms, errand, held) = (std::mem::take(&mut self.terms), self.errand.take(), self.held.take());
+        let stop = async move {
+            stop(relay, exchange, terms, errand).await;
+            drop(held);
+        };
         match Handle::try_current() {
-            Ok(runtime) => drop(runtime.spawn(stop(relay, exchange, std::mem::take(&mut self.terms)))),
-            Err(_) => drop(Object::take(relay)),
+            Ok(runtime) => drop(runtime.spawn(stop)),
+            Err(_) => drop(stop),
         }
     }
 }
@@ -195,9 +206,14 @@ impl Run {
     }
 
     /// The connection is of no use any more.
-    fn broken(mut self, error: RelayError) -> Failure {
-        let again = self.under_way.relay.as_ref().is_some_and(|r| r.is_stale(&error));
-        Failure { error: self.broken_off(error), again }
+    async fn broken(mut self, error: RelayError) -> Failure {
+        let again = self.under_way.relay.as_ref().map(|r| r.is_stale(&error));
+        let error = self.broken_off(error);
+        let again = match again {
+            Some(again) => again.await,
+            None => false,
+        };
+        Failure { error, again }
     }
 
     /// Gives the connection up before anybody hears of the end of the rows: who does finds it back in the pool.
@@ -235,7 +251,7 @@ impl Run {
                 // The connection is clean, whether or not somebody still reads: the last rows wait for the reader without it.
                 Ok(Some(result)) => break self.give_back(result).await,
                 Ok(None) => {}
-                Err(e) => break Err(self.broken_off(e)),
+                Err(e) => break Err(self.lost(e).await),
             }
             if !self.flush(&sender).await {
                 // Nobody reads, or has not read for too long; the query may still run.
@@ -246,11 +262,20 @@ impl Run {
                 filled = self.fill() => filled,
             };
             if let Err(e) = filled {
-                break Err(self.broken_off(e));
+                break Err(self.lost(e).await);
             }
         };
         // Where nobody listens any more, nobody needs to know.
         let _ = ended.send((std::mem::take(&mut self.batch), result));
+    }
+
+    /// Of a connection that the server had answered on.
+    async fn lost(&mut self, error: RelayError) -> RelayError {
+        let stale = self.under_way.relay.as_ref().map(|r| r.is_stale(&error));
+        if let Some(stale) = stale {
+            stale.await;
+        }
+        self.broken_off(error)
     }
 
     /// What took too long is cancelled when it is dropped; any other connection that failed is of no use.
@@ -276,32 +301,24 @@ impl Run {
     }
 }
 
-/// Cancels what nobody waits for. The connection keeps its place in the pool until the server is done with it. It goes on to serve
-/// where no signal is left that could hit a later statement, since a new one costs both sides a login; else it is closed.
-async fn stop(mut relay: Object<Pooled>, mut exchange: Exchange, terms: Terms) {
+/// Cancels what nobody waits for. The connection keeps its place in the pool until the server is done with it, and is closed then: a
+/// session whose statement was worth cancelling keeps the memory that it took.
+async fn stop(mut relay: Object<Pooled>, mut exchange: Exchange, terms: Terms, mut errand: Option<Errand>) {
     let target = relay.cancel_target();
-    let (mut ended, mut no_signal_is_left) = (false, true);
     for patience in [100, 400, 2_000, 10_000].map(Duration::from_millis) {
         // A signal between two messages of the pipeline hits nothing: so it is repeated.
-        no_signal_is_left &= relay::cancel(&target).await;
-        let drained = async {
-            loop {
-                match relay.next(&mut exchange).await {
-                    Ok(Some(_)) => {}
-                    Ok(None) => break true,
-                    Err(_) => break false,
-                }
-            }
-        };
-        if let Ok(in_order) = timeout(patience, drained).await {
-            ended = in_order;
+        let asked = relay::cancel(&target).await;
+        drop(errand.take());
+        // A server that nobody reaches: what runs there holds no place here.
+        if !asked {
+            break;
+        }
+        let drained = async { while let Ok(Some(_)) = relay.next(&mut exchange).await {} };
+        if timeout(patience, drained).await.is_ok() {
             break;
         }
     }
-    let again = ended && no_signal_is_left;
-    if !again || !matches!(timeout(Duration::from_secs(1), relay.renew()).await, Ok(Ok(()))) {
-        drop(Object::take(relay));
-    }
+    drop(Object::take(relay));
     // Its user's place was taken until here.
     drop(terms.place);
 }

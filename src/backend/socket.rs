@@ -1,5 +1,6 @@
 //! Bytes and frames of one connection to PostgreSQL: where to connect, how to cut messages. No meaning.
 
+use super::alive::Alive;
 use super::error::RelayError;
 use super::tls::Tls;
 use bytes::{Buf, Bytes, BytesMut};
@@ -24,6 +25,7 @@ pub(super) struct Target {
     mode: SslMode,
     /// TLS begins at once, and is not asked for.
     direct: bool,
+    alive: Alive,
 }
 
 #[derive(Clone)]
@@ -51,6 +53,7 @@ pub(super) fn targets(config: &tokio_postgres::Config, tls: &Tls) -> Vec<Target>
         tls: tls.clone(),
         mode: config.get_ssl_mode(),
         direct: config.get_ssl_negotiation() == SslNegotiation::Direct,
+        alive: Alive::of(config),
     };
     let hosts = config.get_hosts();
     if !config.get_hostaddrs().is_empty() {
@@ -108,6 +111,7 @@ impl Channel {
             Address::Tcp(host, port) => {
                 let mut stream = TcpStream::connect((host.as_str(), *port)).await?;
                 stream.set_nodelay(true)?;
+                target.alive.set(&stream)?;
                 if target.has_tls(&mut stream).await? {
                     let stream = target.tls.connect(&target.name, stream).await?;
                     let binding = stream.binding();
@@ -209,17 +213,16 @@ impl Target {
     }
 }
 
-/// Asks the server to cancel what the session with this key runs; whether that hit anything, nobody knows. True where the server has
-/// closed the connection in order: it has sent the signal then, and no later statement is hit by it. (PostgreSQL's process for
-/// the request sends it before it ends; a session that gets it between two statements drops it.)
-pub(super) async fn cancel(target: &Target, (process, secret): (i32, i32)) -> Result<bool, RelayError> {
+/// Asks the server to cancel what the session with this key runs; whether that hit anything, nobody knows. It has sent the signal when
+/// this returns.
+pub(super) async fn cancel(target: &Target, (process, secret): (i32, i32)) -> Result<(), RelayError> {
     let mut channel = Channel::open(target).await.map_err(RelayError::io)?;
     let mut buffer = BytesMut::new();
     frontend::cancel_request(process, secret, &mut buffer);
     channel.send(&buffer).await?;
     // It never answers, and says no goodbye under TLS.
-    Ok(match channel.socket.read(&mut [0; 1]).await {
-        Ok(read) => read == 0,
-        Err(e) => e.kind() == io::ErrorKind::UnexpectedEof,
-    })
+    match channel.socket.read(&mut [0; 1]).await {
+        Err(e) if e.kind() != io::ErrorKind::UnexpectedEof => Err(RelayError::io(e)),
+        Ok(_) | Err(_) => Ok(()),
+    }
 }

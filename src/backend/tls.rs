@@ -1,6 +1,7 @@
 //! TLS with a server: rustls, with what a URL says of whom to believe, and the binding of SCRAM to the server's certificate
 //! (RFC 5929, `tls-server-end-point`).
 
+use super::alive;
 use policy::{Given, ServerTls, ServerUrl, Trust};
 use postgres_protocol::authentication::sasl::ChannelBinding as Binding;
 use sha2::{Digest, Sha256, Sha384, Sha512};
@@ -37,7 +38,8 @@ pub struct Tls {
 /// # Errors
 /// What is wrong with it, or with a file that it names, without a word of it that may be secret.
 pub fn server(url: &Given<String>) -> Result<(Config, Tls), String> {
-    let ServerUrl { config, tls } = url.reveal().parse()?;
+    let ServerUrl { mut config, tls } = url.reveal().parse()?;
+    alive::watched(&mut config);
     // Names of files are in it.
     let unusable =
         |why| if url.is_secret() { "the files for TLS that it names are of no use".to_owned() } else { why };

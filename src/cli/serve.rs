@@ -75,6 +75,7 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
         reloaders.push((Arc::new(Reloader { file, active, folder: folder.clone() }), beside));
     }
     let ending = Arc::new(AtomicBool::new(false));
+    let gateways: Vec<_> = watched.iter().map(|(_, active)| active.clone()).collect();
     let watched = metrics::Watched {
         databases: watched,
         sessions: server.sessions(),
@@ -135,6 +136,7 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     manager.ready(&format!("listening on {}", listening.join(", ")));
     manager.keep_watchdog_quiet();
     server.run().await;
+    gateways.iter().for_each(|active| active.current().ends_in_order());
     for task in consoles.into_iter().map(|(_, console)| console).chain(monitor.map(|m| m.task)) {
         task.abort();
     }

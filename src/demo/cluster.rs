@@ -157,7 +157,10 @@ impl Cluster {
         let log_path = self.dir().join("log");
         let log = File::create(&log_path).map_err(Error::io("cannot create the server's log"))?;
         let log_too = log.try_clone().map_err(Error::io("cannot open the server's log twice"))?;
-        let mut command = server_command(&binaries.program("postgres"), self.folder.user());
+        // No statement may take all memory: the system would end a process of the server, which ends all others then.
+        let mut command = server_command(Path::new("/bin/sh"), self.folder.user());
+        command.arg("-c").arg(format!("ulimit -S -v {MEMORY_KB}; exec \"$0\" \"$@\""));
+        command.arg(binaries.program("postgres"));
         command.arg("-D").arg(&data).args(["-h", "127.0.0.1", "-k", "", "-F", "-p", &port.to_string()]);
         for (name, value) in SETTINGS {
             command.arg("-c").arg(format!("{name}={value}"));
@@ -217,6 +220,9 @@ const SETTINGS: &[(&str, &str)] = &[
     ("timezone", "UTC"),
     ("log_timezone", "UTC"),
 ];
+
+/// What one process of the server may have, shared memory included.
+const MEMORY_KB: u32 = 2 << 20;
 
 /// A command that runs as the server's user, untouched by the caller's PG* variables, language and folder.
 fn server_command(program: &Path, user: Option<Ids>) -> Command {

@@ -30,13 +30,16 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 /// The longest login: an instant far beyond it could not be computed.
 const LONGEST_LOGIN: Duration = Duration::from_secs(24 * 3_600);
 
 /// What who may only cancel gets to say so.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How long who cancels waits at most until a database has heard of it.
+const DELIVERY: Duration = Duration::from_secs(5);
 
 /// What all connections share.
 pub(super) struct Shared<S> {
@@ -74,7 +77,13 @@ pub(super) async fn serve<S: Service>(shared: Arc<Shared<S>>, arrival: Arrival, 
     };
     let login = match opening {
         Ok(Opening::Login(login)) => login,
-        Ok(Opening::Cancel { pid, secret }) => return shared.registry.cancel(pid, &secret),
+        Ok(Opening::Cancel { wire, pid, secret }) => {
+            if let Some(errands) = shared.registry.cancel(pid, &secret) {
+                // The statement is given up in any case.
+                let _ = timeout(DELIVERY, errands.run()).await;
+            }
+            return drop(wire);
+        }
         Ok(Opening::Refused(wire, e)) => {
             tracing::info!(target: STRANGERS, address = %peer, sqlstate = e.code.as_str(), "refused");
             return wire.refuse(e).await;

@@ -50,6 +50,8 @@ impl<S: Session> Dialogue<S> {
                 biased;
                 () = reached(&mut self.phase, end) => return Err(shutdown().into()),
                 frame = wire.reader.next() => frame?,
+                // As in PostgreSQL: what is cancelled while the client is waited for is nothing.
+                () = self.cancel.resting() => continue,
             };
             if batch == Batch::Failed && !matches!(frame.tag, b'S' | b'X') {
                 continue;
@@ -58,11 +60,7 @@ impl<S: Session> Dialogue<S> {
             drop(frame);
             let done = match message {
                 Ok(Message::Extended(message)) => {
-                    if batch == Batch::None {
-                        // A cancel request that comes between two messages of a batch is meant for the batch.
-                        self.cancel.arm();
-                        batch = Batch::Running;
-                    }
+                    batch = Batch::Running;
                     Box::pin(self.extended(wire, message)).await
                 }
                 Ok(Message::Sync) => {
@@ -98,10 +96,10 @@ impl<S: Session> Dialogue<S> {
     }
 
     async fn query(&mut self, wire: &mut Wire, text: &[u8]) -> Result<(), Stop> {
-        self.cancel.arm();
+        let errand = self.cancel.begin();
         let Wire { reader, writer } = wire;
         let turn = self.state.turn.clone();
-        let work = turn.work(query::simple(&mut self.state, writer, text));
+        let work = turn.work(errand.working(query::simple(&mut self.state, writer, text)));
         let done = race(&mut self.cancel, &mut self.phase, reader, work).await;
         let done = match (done, self.state.copy_from.take()) {
             (Ok(()), Some((portal, copy))) => self.copy_from(wire, portal, copy).await,
@@ -142,22 +140,25 @@ impl<S: Session> Dialogue<S> {
                 }
             }
         }
+        let errand = self.cancel.begin();
         let Wire { reader, writer } = wire;
         let session = &mut self.state.session;
-        let end = async {
+        let end = errand.working(async {
             let mut notices = Vec::new();
             let rows = session.copy_end(&mut notices).await;
             notices.iter().for_each(|notice| writer.notice(notice));
             writer.complete(&format!("COPY {}", rows?));
             Ok(())
-        };
+        });
         race(&mut self.cancel, &mut self.phase, reader, self.state.turn.clone().work(end)).await
     }
 
     async fn extended(&mut self, wire: &mut Wire, message: Extended) -> Result<(), Stop> {
+        // Of all messages of a batch that came together.
+        let errand = self.cancel.begin();
         let Wire { reader, writer } = wire;
         let turn = self.state.turn.clone();
-        let work = turn.work(extended::handle(&mut self.state, writer, message));
+        let work = turn.work(errand.working(extended::handle(&mut self.state, writer, message)));
         let done = race(&mut self.cancel, &mut self.phase, reader, work).await;
         match (done, self.state.copy_from.take()) {
             (Ok(()), Some((portal, copy))) => self.copy_from(wire, portal, copy).await,
@@ -177,6 +178,8 @@ impl<S: Session> Dialogue<S> {
 
     async fn ready(&mut self, wire: &mut Wire) -> Result<(), Stop> {
         self.state.end_implicit();
+        // Before the client can know that it has ended.
+        self.cancel.rest();
         for (name, value) in self.state.session.changed_parameters() {
             wire.writer.parameter(&name, &value);
         }

@@ -26,6 +26,8 @@ pub(super) enum Opening {
     Login(Box<Login>),
     /// To cancel another session's statement.
     Cancel {
+        /// The connection, which ends when the request is delivered.
+        wire: Wire,
         /// The session.
         pid: i32,
         /// Its secret, as the client knows it.
@@ -125,7 +127,7 @@ pub(super) async fn negotiate(socket: Box<dyn Socket>, tls: Option<&Tls>, limits
         match code {
             CANCEL_REQUEST => {
                 return match cancel(&mut body) {
-                    Ok((pid, secret)) => Opening::Cancel { pid, secret },
+                    Ok((pid, secret)) => Opening::Cancel { wire, pid, secret },
                     Err(e) => Opening::Refused(wire, e),
                 };
             }

@@ -8,6 +8,7 @@ use super::present::Present;
 use super::reached::Reached;
 use super::remembered::Known;
 use super::stream::{StreamStanding, Streams};
+use crate::crashes::Crashes;
 use crate::store::Store;
 use backend::{Backend, Places};
 use ledger::{Ledger, Refusal};
@@ -26,6 +27,8 @@ pub struct Gateway {
     /// Whose writers are told apart.
     pub(super) told_apart: Vec<Arc<ToldApart>>,
     pub(super) ledger: Ledger,
+    /// Who knows what was under way at crashes, where that can be written down.
+    pub(super) crashes: Option<Arc<Crashes>>,
     pub(super) fingerprints: Arc<Fingerprints>,
     /// What is known of statements.
     pub(super) known: Arc<Known>,
@@ -102,6 +105,11 @@ impl Gateway {
     /// The user who may connect without a password from this machine: the demo's.
     pub fn trusted(&self) -> Option<&str> {
         self.trusted.as_deref()
+    }
+
+    /// The process ends in order: nothing that is still under way is suspected of it.
+    pub fn ends_in_order(&self) {
+        self.crashes.iter().for_each(|crashes| crashes.end());
     }
 
     /// Ends all kept answers: the data is new.

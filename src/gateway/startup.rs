@@ -9,6 +9,7 @@ use super::reached::Reached;
 use super::remembered::Known;
 use super::settings::time_zone::{NAMES, is_among, is_plain_offset};
 use super::{Gateway, stream};
+use crate::crashes::Crashes;
 use crate::store::Store;
 use backend::{Backend, ConnectError, Directory, Places, Reader, introspect, row_triggers};
 use bigdecimal::BigDecimal;
@@ -192,6 +193,7 @@ pub struct Reopened {
 /// What a reload leaves as it is.
 #[derive(Default)]
 struct Kept {
+    crashes: Option<Arc<Crashes>>,
     streams: Arc<stream::Streams>,
     present: Arc<Present>,
     queues: Arc<Places>,
@@ -214,24 +216,30 @@ impl Gateway {
         made_up: Sizes,
     ) -> Result<Arc<Self>, OpenError> {
         let ledger = Ledger::open(&checked.policy.ledger, &checked.terms())?;
-        Self::begin(checked, ledger, trusted, made_up)
+        let crashes = Crashes::open(&ledger::beside(&checked.policy.ledger)).inspect_err(|error| {
+            tracing::warn!(%error, "what is under way cannot be written down: no statement is known after a crash");
+        });
+        let kept = Kept { crashes: crashes.ok(), made_up, ..Kept::default() };
+        Self::begin(checked, ledger, trusted, kept)
     }
 
     /// Opens the gateway over a policy that shares its books with this one's.
     pub async fn open_beside(&self, checked: Checked) -> Result<Arc<Self>, OpenError> {
         let ledger = self.ledger.renew(&checked.terms()).await?;
-        Self::begin(checked, ledger, None, Sizes::default())
+        Self::begin(checked, ledger, None, Kept { crashes: self.crashes.clone(), ..Kept::default() })
     }
 
     fn begin(
         checked: Checked,
         ledger: Ledger,
         trusted: Option<String>,
-        made_up: Sizes,
+        kept: Kept,
     ) -> Result<Arc<Self>, OpenError> {
         let store = Store::new(&checked.policy.cache).map_err(OpenError::CacheKey)?;
         let history = History::begun(&checked.warnings);
-        let kept = Kept { made_up, ..Kept::default() };
+        if let Some(crashes) = kept.crashes.clone() {
+            checked.backend.tell_of_crashes(Box::new(move || Box::new(crashes.witness())));
+        }
         Self::assemble(checked, ledger, store, kept, trusted, history)
     }
 
@@ -243,6 +251,7 @@ impl Gateway {
         let history = self.history.followed(&self.policy, reopened);
         let nothing_changed = !reopened.schema_changed && checked.policy.is_like(&self.policy);
         let kept = Kept {
+            crashes: self.crashes.clone(),
             streams: self.streams.clone(),
             present: self.present.clone(),
             queues: self.queues.clone(),
@@ -296,7 +305,7 @@ impl Gateway {
         let Checked { policy, reached, backend, passthrough, collecting, analysers, secrets, tables, .. } =
             checked;
         let told_apart = collecting.told_apart(&policy, secrets).map_err(OpenError::Persons)?;
-        let Kept { streams, present, queues, made_up, statements } = kept;
+        let Kept { crashes, streams, present, queues, made_up, statements } = kept;
         let (fingerprints, known) =
             statements.unwrap_or_else(|| (Arc::new(Fingerprints::new(tables)), Arc::default()));
         let ratio = |x: &BigDecimal, key| dp::ratio(x).ok_or(OpenError::Price(key));
@@ -335,6 +344,7 @@ impl Gateway {
             analysers,
             told_apart,
             ledger,
+            crashes,
             fingerprints,
             known,
             settings,

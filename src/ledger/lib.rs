@@ -27,7 +27,7 @@ pub use books::{BudgetSummary, Change, Head, Line, Share, Wrong};
 pub use capacity::{Worth, Year, released, usual, usual_of, worth, year, year_of};
 pub use error::decimal;
 pub use error::{Lack, Lacking, LedgerError, Refusal, StreamEnd};
-pub use mark::Mismatch;
+pub use mark::{Mismatch, beside};
 pub use owner::{Missing, Owner, Told, user, verify};
 pub use policy_view::Terms;
 pub use pulse::Pulse;
@@ -207,7 +207,7 @@ impl Ledger {
         let bodies: Option<Vec<String>> = [opening, policy].iter().map(Entry::write).collect();
         let bodies = bodies.ok_or_else(|| LedgerError::Impossible("an entry cannot be written".into()))?;
         // A mark without a ledger is that of one that was here.
-        let mark = mark::path(location)?;
+        let mark = mark::path(location);
         let none =
             matches!(log::open_read_only(location), Err(LedgerError::Missing(_) | LedgerError::NoSchema(_)));
         if none && mark.exists() {

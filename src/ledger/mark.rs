@@ -139,7 +139,7 @@ pub(super) struct Mark {
 impl Mark {
     /// Reads the mark of a ledger that is there.
     pub(super) fn find(location: &LedgerLocation, write: bool) -> Result<Self, LedgerError> {
-        let path = path(location)?;
+        let path = path(location);
         let (inode, shared) = match location {
             LedgerLocation::Sqlite(file) => (std::fs::metadata(file).map_err(|e| io(file, &e))?.ino(), false),
             LedgerLocation::Postgres(_) => (0, true),
@@ -244,22 +244,28 @@ fn known(file: File) -> std::io::Result<(File, (u64, u64))> {
 }
 
 /// Where the mark of a ledger is.
-pub(super) fn path(location: &LedgerLocation) -> Result<PathBuf, LedgerError> {
+pub(super) fn path(location: &LedgerLocation) -> PathBuf {
+    let mut name = beside(location);
+    if let LedgerLocation::Sqlite(_) = location {
+        name.as_mut_os_string().push("-mark");
+    }
+    name
+}
+
+/// A file on this machine that is the ledger's alone, which the names of others that belong to it begin with.
+pub fn beside(location: &LedgerLocation) -> PathBuf {
     match location {
         LedgerLocation::Sqlite(file) => {
             // By whatever name it is opened, a file has one mark. One that is not there yet has its folder.
-            let found = match (file.canonicalize(), file.parent(), file.file_name()) {
+            match (file.canonicalize(), file.parent(), file.file_name()) {
                 (Ok(found), ..) => found,
                 (Err(_), Some(folder), Some(name)) if !folder.as_os_str().is_empty() => {
                     folder.canonicalize().map_or_else(|_| file.clone(), |folder| folder.join(name))
                 }
                 _ => file.clone(),
-            };
-            let mut name = found.into_os_string();
-            name.push("-mark");
-            Ok(name.into())
+            }
         }
-        LedgerLocation::Postgres(database) => Ok(database.mark.clone()),
+        LedgerLocation::Postgres(database) => database.mark.clone(),
     }
 }
 

@@ -2,11 +2,13 @@
 //!
 //! A read that fails tells something that no noise hides, so nobody may provoke many. Counting failures after the fact
 //! lets as many happen as run at once. So each read takes one of the places that its user has for failures in a day,
-//! before its first row, and gives it back when it has ended well. What was cancelled, what nobody waited for and what
-//! was never heard of again keeps its place.
+//! before its first row, and gives it back when it has ended well. What was cancelled and what nobody waited for keeps
+//! its place.
 //!
-//! A place is held under a short lease, which is renewed while the read is under way. When a proxy dies, its reads count
-//! as failed when the lease is over, and those who wait for what it paid for go on.
+//! A place is held under a short lease, which is renewed while the read is under way. What was never heard of again was under way when
+//! a proxy died, which is nobody's failure (soundness rule 56): it takes no place when its lease is over, or when
+//! the next process opens a file that only one may open, and those who wait for what it paid for go on. A proxy that was only slow
+//! still says of its reads that they failed: the list has them for a day.
 //!
 //! The books have the list, beside the chain of entries: a debit and the place of its read are made durable by one
 //! commit. Giving a place back is written without a sync, because losing that errs on the safe side.
@@ -47,19 +49,19 @@ pub enum Standing {
 /// What the list says of a user.
 pub(super) fn standing(reads: &[PrivateRead], user: &str, now: i64, limit: u32) -> Standing {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let counted = || reads.iter().filter(|r| r.user == user && !is_past(r, now));
+    let counts = |r: &&PrivateRead| r.user == user && !is_past(r, now) && (r.failed || r.until > now);
     if failures(reads, user, now) >= limit {
         Standing::Suspended
-    } else if counted().count() >= limit {
+    } else if reads.iter().filter(counts).count() >= limit {
         Standing::Full
     } else {
         Standing::Free
     }
 }
 
-/// Reads of the last day that failed, or were never heard of again.
+/// Reads of the last day that failed.
 pub(super) fn failures(reads: &[PrivateRead], user: &str, now: i64) -> usize {
-    let failed = |r: &&PrivateRead| r.user == user && !is_past(r, now) && (r.failed || r.until <= now);
+    let failed = |r: &&PrivateRead| r.user == user && !is_past(r, now) && r.failed;
     reads.iter().filter(failed).count()
 }
 
@@ -192,7 +194,7 @@ impl ReadPlace {
 
 impl Drop for ReadPlace {
     fn drop(&mut self) {
-        // Where the writer is gone, the place stays reserved until its lease is over, and then is a failure.
+        // Where the writer is gone, the place stays reserved until its lease is over.
         let Some(id) = self.id.take() else { return };
         self.held.places().ids.remove(&id);
         let Some(writer) = self.writer.upgrade() else { return };
@@ -245,8 +247,9 @@ mod tests {
         assert_eq!(standing(&reads, "eve", 105, 2), Standing::Full);
         assert_eq!(standing(&reads, "eve", 105, 1), Standing::Suspended);
         assert_eq!(standing(&reads, "ada", 105, 1), Standing::Free);
-        // Nobody reported it within its lease.
-        assert_eq!(standing(&reads, "eve", 110, 2), Standing::Suspended);
+        // Nobody heard of it within its lease: who made it is gone.
+        assert_eq!(standing(&reads, "eve", 110, 2), Standing::Free);
+        assert_eq!(standing(&[read("a", 100, true)], "eve", 110, 1), Standing::Suspended);
         // A day later.
         assert_eq!(standing(&reads, "eve", 100 + DAY, 1), Standing::Free);
     }

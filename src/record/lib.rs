@@ -6,6 +6,7 @@
 //! `reason` the words of a refusal without the analyst's, `totals` what monitoring reads, `trace` what is sent elsewhere, `strangers` how the log
 //! names those who are not logged in. It knows neither SQL nor policies.
 
+mod held;
 mod outcome;
 mod reason;
 mod recorder;
@@ -16,6 +17,7 @@ mod totals;
 mod trace;
 mod work;
 
+pub use held::{Held, held, holding};
 pub use outcome::Outcome;
 pub use reason::reason;
 pub use recorder::{Line, Recorder, Shown};

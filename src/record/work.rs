@@ -1,6 +1,7 @@
 //! One statement while it runs, and what is known of it afterwards. Whatever works on it finds it by the task it works in, as
 //! events find their span: nothing between the wire and the database has to hand it on.
 
+use crate::held::{held, holding};
 use crate::outcome::Outcome;
 use crate::recorder::Recorder;
 use crate::stage::{Progress, Stage, Stages};
@@ -294,9 +295,16 @@ pub fn looked(found: usize, missing: usize) {
 /// A future that works on the statement of this task in another one.
 pub fn inherited<F: Future>(work: F) -> impl Future<Output = F::Output> {
     let now = NOW.try_with(Arc::clone).ok();
+    let held = held();
     async move {
-        match now {
-            Some(now) => NOW.scope(now, work).await,
+        let work = async {
+            match now {
+                Some(now) => NOW.scope(now, work).await,
+                None => work.await,
+            }
+        };
+        match held {
+            Some(held) => holding(held, work).await,
             None => work.await,
         }
     }

@@ -1,6 +1,7 @@
 //! Budgets: the ledger's log, crashes, ledgers that proxies share, what an owner types, and what fails around it all.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod blame;
 mod budget;
 #[path = "../city/mod.rs"]
 mod city;

@@ -157,29 +157,6 @@ async fn sqlstate_or_none(client: &Client, sql: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn rule_39_a_killed_proxy_leaves_its_reads_as_failures() {
-    let db = city::bikes().await;
-    let dir = dir(&db, 2);
-    let gate = dir.serve().await;
-    assert_eq!(rows(&client(&gate, "ada").await, GOOD).await.unwrap().len(), 1);
-    let holder = hold_trips(&db).await;
-    let mut asked = Vec::new();
-    for _ in 0..2 {
-        let ada = client(&gate, "ada").await;
-        asked.push(tokio::spawn(async move { rows(&ada, GOOD).await.map(drop) }));
-    }
-    // The second waits for the lock, too, or is about to.
-    eventually("the reads", async || fetch_waits(&db).await).await;
-    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
-    gate.kill().await;
-    holder.batch_execute("ROLLBACK").await.unwrap();
-    let gate = dir.serve_again().await;
-    // They may still be under way, as far as the books know: so it waits, and then is refused, for nothing.
-    let code = sqlstate(&client(&gate, "ada").await, GOOD).await;
-    assert!(["53300", "42501"].contains(&code.as_str()), "{code}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn rule_39_proxies_that_share_books_share_the_count() {
     let (db, books) = (city::bikes().await, database("").await);
     let text = policy(&db.backend_toml(), &["ada", "bob"], &rules(4));

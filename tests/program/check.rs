@@ -1,9 +1,11 @@
 //! `noisegate check` against a database that is there, and one that is not.
 
-use crate::city::{PASSWORD, bikes, policy, room_for, rows};
-use crate::support::{TestDb, Workdir, connect, database};
+use crate::city::{DATA, PASSWORD, bikes, policy, published, room_for, rows};
+use crate::support::{TestDb, Workdir, connect, database, database_in, own_cluster};
 use noisegate::cli::check::{self, Args};
 use noisegate::schema::Snapshot;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 
 /// The schema that the policies of config/ fit.
@@ -269,6 +271,27 @@ async fn rule_51_check_and_serve_refuse_a_limit_of_temporary_files() {
     db.execute(&format!("ALTER ROLE {name}_fetch SET temp_file_limit = -1")).await;
     let out = dir.noisegate(&["check"]).await;
     assert!(out.status.success() && !out.stdout.contains("temporary files"), "{out:?}");
+}
+
+/// Of a server on this machine it can be told whether one statement may take all memory.
+#[tokio::test]
+async fn a_server_whose_sessions_may_take_all_memory_is_a_warning() {
+    let cluster = tokio::task::spawn_blocking(|| own_cluster(&[])).await.unwrap();
+    let db = published(database_in(&cluster, DATA).await).await;
+    let dir = Workdir::new(&policy(&db.backend_toml(), &["ada"], &room_for(1)));
+    let warns = async || {
+        let out = dir.noisegate(&["check"]).await;
+        assert!(out.status.success(), "{out:?}");
+        out.stdout.contains("nothing caps the memory of a session's process")
+    };
+    assert!(!warns().await, "the demo caps its own server");
+    // By its own user, whom limits of no other process are any business of.
+    let server = cluster.server_pid().unwrap();
+    let user = std::fs::metadata(format!("/proc/{server}")).unwrap();
+    let mut lift = std::process::Command::new("prlimit");
+    lift.arg(format!("--pid={server}")).arg("--as=unlimited:").uid(user.uid()).gid(user.gid());
+    assert!(lift.status().unwrap().success());
+    assert!(warns().await);
 }
 
 #[tokio::test]

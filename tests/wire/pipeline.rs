@@ -209,15 +209,19 @@ fn a_cancel_request_between_batches_hits_none() {
 }
 
 #[test]
-fn a_cancel_request_within_a_batch_hits_its_next_message() {
+fn a_cancel_request_hits_the_messages_of_a_batch_that_came_together_and_none_that_come_later() {
     let server = Harness::new();
     let (mut client, request) = cancellable(&server);
-    client.send(&[parse("", "sleep 5000", &[]), bind("", ""), flush()].concat());
+    client.send(&[parse("", "sleep 1", &[]), bind("", ""), flush()].concat());
     client.until('2');
     cancel(&server, &request);
-    // The request was taken before its connection closed.
-    assert_eq!(client.batch(&[execute("", 0)]).code(), "57014");
-    assert_eq!(server.seen.ran(), [""; 0]);
+    assert_eq!(client.batch(&[execute("", 0)]).completed(), ["SLEEP"]);
+    let both = [all_of("sleep forever"), all_of("sleep 1")].concat();
+    client.send(&[both, sync()].concat());
+    eventually("the statement runs", || server.seen.ran().len() == 2);
+    cancel(&server, &request);
+    let reply = client.reply();
+    assert_eq!((reply.code().as_str(), reply.completed()), ("57014", Vec::new()));
 }
 
 #[test]

@@ -6,6 +6,11 @@ use std::net::SocketAddr;
 
 /// Logs in, up to the first ReadyForQuery.
 pub fn login(address: SocketAddr, user: &str, password: &str, database: &str) -> Client {
+    login_with_key(address, user, password, database).0
+}
+
+/// The same, and what a cancel request must name.
+pub fn login_with_key(address: SocketAddr, user: &str, password: &str, database: &str) -> (Client, Vec<u8>) {
     let mut client = Client::connect(address);
     client.send(&startup(&[("user", user), ("database", database)]));
     assert_eq!(client.message().unwrap().tag, 'R');
@@ -20,5 +25,6 @@ pub fn login(address: SocketAddr, user: &str, password: &str, database: &str) ->
     scram.finish(&client.message().unwrap().body[4..]).unwrap();
     let reply = client.reply();
     assert_eq!(reply.status(), Some('I'), "{reply:?}");
-    client
+    let key = reply.0.iter().find(|m| m.tag == 'K').unwrap().body.clone();
+    (client, key)
 }

@@ -41,7 +41,7 @@ pub struct PrivateRead {
     pub user: String,
     /// When it was reserved, in microseconds since 1970.
     pub began: i64,
-    /// When it counts as failed, if nothing is heard of it until then.
+    /// When it is no longer under way, if nothing is heard of it until then.
     pub until: i64,
     /// It did not end well.
     pub failed: bool,

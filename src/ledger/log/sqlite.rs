@@ -52,6 +52,8 @@ impl Sqlite {
             return Err(place.io("the file is read-only"));
         }
         reads::table(&connection).map_err(|e| place.io(e))?;
+        // Nobody else has the file open: whoever made these is gone.
+        reads::forget_under_way(&connection).map_err(|e| place.io(e))?;
         let mut log = Self::over(connection, place);
         // The WAL is made by the first transaction; a disk without room is better noticed now.
         log.connection.execute_batch("BEGIN IMMEDIATE; COMMIT").map_err(|e| log.place.io(e))?;

@@ -2,7 +2,7 @@
 
 use super::World;
 use super::proxy::{Action, Mode, Proxy, Trigger};
-use crate::city::{eventually, rows, sqlstate};
+use crate::city::{self, eventually, rows, sqlstate};
 use std::time::{Duration, Instant};
 
 /// Bytes that are sent at one step of a statement only: where it is typed, made ready to be fetched, fetched, finished.
@@ -19,7 +19,7 @@ type Step = (fn(&World) -> &Proxy, &'static [u8], &'static str, u32);
 const STEPS: [Step; 4] = [
     (|w| &w.finish, TYPED, "57014", 0),
     (|w| &w.fetch, OPENED, "57014", 0),
-    (|w| &w.fetch, FETCHED, "XX000", 1),
+    (|w| &w.fetch, FETCHED, "08006", 1),
     (|w| &w.finish, FINISHED, "57014", 1),
 ];
 
@@ -57,11 +57,11 @@ async fn a_reset_is_not_noticed_until_private_rows_are_read() {
     let world = World::new().await;
     let ada = world.ada().await;
     world.assert_answers(&ada).await;
-    for (n, (proxy, step, code, _)) in STEPS.into_iter().enumerate() {
+    for (n, (proxy, step, ..)) in STEPS.into_iter().enumerate() {
         let proxy = proxy(&world);
         let sql = counted(n);
         proxy.trap(Trigger::Sent(step), Action::Reset(Mode::Pass));
-        if code == "XX000" {
+        if step == FETCHED {
             // What was read is not read again under one payment.
             world.assert_fails(&ada, &sql, "XX000", 1).await;
         } else {
@@ -80,13 +80,11 @@ async fn a_database_that_is_gone_at_any_step_is_08006_until_it_is_back() {
     let world = World::new().await;
     let ada = world.ada().await;
     world.assert_answers(&ada).await;
-    for (n, (proxy, step, code, debits)) in STEPS.into_iter().enumerate() {
+    for (n, (proxy, step, _, debits)) in STEPS.into_iter().enumerate() {
         let proxy = proxy(&world);
         let sql = counted(n);
         proxy.trap(Trigger::Sent(step), Action::Reset(Mode::Refuse));
-        // While private rows are read, what failed is not said.
-        let code = if code == "XX000" { code } else { "08006" };
-        world.assert_fails(&ada, &sql, code, debits).await;
+        world.assert_fails(&ada, &sql, "08006", debits).await;
         assert!(proxy.sprung());
         proxy.set(Mode::Pass);
         world.assert_answers(&ada).await;
@@ -112,6 +110,28 @@ async fn a_server_that_takes_connections_and_never_answers_is_08006_within_secon
         let start = Instant::now();
         world.assert_fails(&ada, sql, "08006", 0).await;
         assert!(proxy.sprung() && start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
+        proxy.set(Mode::Pass);
+        world.assert_answers(&ada).await;
+    }
+}
+
+/// A network that swallows what is sent, where a statement may take ten minutes: it is given up long before, and its place is free.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_black_hole_ends_statements_without_their_time_limit_and_frees_their_places() {
+    let world = World::with_timeout(city::bikes().await, "10min").await;
+    let ada = world.ada().await;
+    world.assert_answers(&ada).await;
+    for (n, (proxy, step, _, debits)) in STEPS.into_iter().enumerate().skip(2) {
+        let proxy = proxy(&world);
+        let sql = counted(n);
+        proxy.trap(Trigger::Sent(step), Action::Freeze);
+        let fails = async {
+            world.assert_fails(&ada, &sql, "08006", debits).await;
+            // And the next one, which has a connection of its own, or none.
+            assert_eq!(sqlstate(&ada, &counted(100 + n)).await, "08006");
+        };
+        tokio::time::timeout(Duration::from_secs(120), fails).await.unwrap();
+        assert!(proxy.sprung());
         proxy.set(Mode::Pass);
         world.assert_answers(&ada).await;
     }

@@ -18,11 +18,7 @@ fn in_list(n: usize) -> String {
 /// Every one is refused for free, and the next statement of the same session works.
 #[tokio::test(flavor = "multi_thread")]
 async fn limits_are_refused_by_the_name_of_their_key() {
-    let world = World::new(&format!(
-        "{}[limits]\nmax_statement_bytes = 16_000_000\n",
-        room_for(1)
-    ))
-    .await;
+    let world = World::new(&format!("{}[limits]\nmax_statement_bytes = 16_000_000\n", room_for(1))).await;
     let ada = world.ada().await;
     let mut wrong = Vec::new();
     for (sql, key) in [

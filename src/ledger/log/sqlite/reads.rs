@@ -17,6 +17,11 @@ pub(super) fn table(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(TABLE)
 }
 
+/// Forgets reads that have neither failed nor ended.
+pub(super) fn forget_under_way(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute("DELETE FROM reads WHERE failed = 0", []).map(drop)
+}
+
 pub(super) fn all(connection: &Connection) -> rusqlite::Result<Vec<PrivateRead>> {
     let mut select = connection.prepare_cached("SELECT id, user_name, began, until, failed FROM reads")?;
     let read = |row: &rusqlite::Row<'_>| {
