@@ -149,3 +149,66 @@ pub(super) fn deepest(tokens: &[TokenWithSpan]) -> usize {
     reader.end_statement();
     reader.deepest
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sqlparser::dialect::PostgreSqlDialect;
+    use sqlparser::tokenizer::Tokenizer;
+
+    fn levels(sql: &str) -> usize {
+        deepest(&Tokenizer::new(&PostgreSqlDialect {}, sql).tokenize_with_location().unwrap_or_default())
+    }
+
+    /// Each of these is a chain as deep as it is long, whatever its words look like.
+    #[test]
+    fn chains_count_whatever_their_words_are() {
+        for more in [
+            " + 1",
+            " NOTNULL",
+            " IS NULL",
+            "::int",
+            " COLLATE x",
+            " SIMILAR TO 'a'",
+            " BETWEEN 1 AND 2",
+            " BETWEEN 1 AND 2 NOTNULL",
+            " AND true",
+            " OR a.b",
+            " AT TIME ZONE 'x'",
+            "[1]",
+            " -> 'a'",
+            " OPERATOR(pg_catalog.+) 1",
+            " UNION SELECT 1, 2",
+            " + a.and + 1",
+            " + a.union + 1",
+            " IN (1, 2)",
+            " + CASE WHEN true THEN 1, END",
+        ] {
+            let found = levels(&format!("SELECT 1{}", more.repeat(500)));
+            assert!(found >= 500, "{more}: {found}");
+        }
+        // An operand at the bottom is below the whole of a chain, whichever comes first.
+        let deep = format!("{}1{}", "(".repeat(40), ")".repeat(40));
+        for around in [format!("{deep}{}", " + 1".repeat(50)), format!("{deep}{}", " AND true".repeat(50))] {
+            assert!(levels(&format!("SELECT {around}")) >= 90);
+            assert!(levels(&format!("SELECT {around} UNION SELECT 1")) >= 91);
+        }
+    }
+
+    #[test]
+    fn what_stands_beside_each_other_is_no_deeper() {
+        for beside in [
+            ", 1 + 1",
+            ", f(1, 2)",
+            ", (SELECT 1)",
+            ", a = 1 AND b = 2",
+            ", CASE WHEN a THEN 1 ELSE 2 END",
+            "; SELECT 1",
+        ] {
+            assert!(levels(&format!("SELECT 1{}", beside.repeat(5_000))) < 20, "{beside}");
+        }
+        let case = "WHEN x = 1 THEN y + 1 ".repeat(900);
+        assert!(levels(&format!("SELECT CASE {case} END")) < 20);
+        assert!(levels(&format!("SELECT 1 WHERE {}", vec!["a = 1 + 2"; 300].join(" OR "))) < 320);
+    }
+}
