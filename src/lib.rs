@@ -8,6 +8,7 @@
 //! This package joins the others; whatever imports only what stands below it is a package of its own.
 
 pub mod adapter;
+mod beside;
 pub mod cli;
 mod crashes;
 pub mod explained;

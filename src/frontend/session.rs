@@ -98,8 +98,7 @@ impl<S: Session> Dialogue<S> {
     async fn query(&mut self, wire: &mut Wire, text: &[u8]) -> Result<(), Stop> {
         let errand = self.cancel.begin();
         let Wire { reader, writer } = wire;
-        let turn = self.state.turn.clone();
-        let work = turn.work(errand.working(query::simple(&mut self.state, writer, text)));
+        let work = errand.working(query::simple(&mut self.state, writer, text));
         let done = race(&mut self.cancel, &mut self.phase, reader, work).await;
         let done = match (done, self.state.copy_from.take()) {
             (Ok(()), Some((portal, copy))) => self.copy_from(wire, portal, copy).await,
@@ -150,15 +149,14 @@ impl<S: Session> Dialogue<S> {
             writer.complete(&format!("COPY {}", rows?));
             Ok(())
         });
-        race(&mut self.cancel, &mut self.phase, reader, self.state.turn.clone().work(end)).await
+        race(&mut self.cancel, &mut self.phase, reader, end).await
     }
 
     async fn extended(&mut self, wire: &mut Wire, message: Extended) -> Result<(), Stop> {
         // Of all messages of a batch that came together.
         let errand = self.cancel.begin();
         let Wire { reader, writer } = wire;
-        let turn = self.state.turn.clone();
-        let work = turn.work(errand.working(extended::handle(&mut self.state, writer, message)));
+        let work = errand.working(extended::handle(&mut self.state, writer, message));
         let done = race(&mut self.cancel, &mut self.phase, reader, work).await;
         match (done, self.state.copy_from.take()) {
             (Ok(()), Some((portal, copy))) => self.copy_from(wire, portal, copy).await,

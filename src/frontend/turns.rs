@@ -1,21 +1,16 @@
-//! Turns: who may keep a processor, and for whom others wait.
-//!
-//! Statements are worked on beside the threads that poll sockets ([`Turn::work`]), however long a piece of the work takes. So many
-//! pieces at a time are worked on as the processors are, for one user, and a few times as many for all; who is next is who came
-//! first. Of the large statements of one user one is worked on at a time. To parse and plan one takes a processor for as long as a
-//! hundred others take: whoever keeps the processors at that waits the longer between two of them, as long as others ask, too.
+//! Turns: of the large statements of one user one is worked on at a time, and the others wait, in the order in which they came.
+//! To parse and plan one takes a processor for as long as a hundred others take. Whoever keeps the processors at that waits
+//! the longer between two of them, as long as others ask, too.
 
 use answer::PerUser;
 use std::future::poll_fn;
 use std::num::NonZero;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, ready};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
-use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::{JoinHandle, block_in_place};
+use tokio::task::JoinHandle;
 use tokio::time::sleep_until;
 
 /// Bytes of a text that is large.
@@ -37,39 +32,20 @@ const EARLY: Duration = Duration::from_secs(1);
 /// For how long somebody who has asked is one of those who ask.
 const RECENT: Duration = Duration::from_secs(10);
 
-/// Pieces of work that are worked on at a time, for each processor: the system divides these among them.
-const PIECES: usize = 4;
-
-fn processors() -> usize {
-    available_parallelism().map_or(1, NonZero::get)
-}
-
 /// Who has a turn.
-#[derive(Debug)]
-pub(super) struct Turns {
-    users: Arc<PerUser<User>>,
-    pieces: Arc<Semaphore>,
-}
-
-impl Default for Turns {
-    fn default() -> Self {
-        Self { users: Arc::default(), pieces: Arc::new(Semaphore::new(PIECES * processors())) }
-    }
-}
+#[derive(Debug, Default)]
+pub(super) struct Turns(Arc<PerUser<User>>);
 
 /// The turns of one user.
 #[derive(Clone, Debug)]
 pub(super) struct Turn {
     user: Arc<User>,
     all: Arc<PerUser<User>>,
-    /// Of all users.
-    pieces: Arc<Semaphore>,
 }
 
 #[derive(Debug)]
 struct User {
     large: Arc<Semaphore>,
-    pieces: Arc<Semaphore>,
     times: Mutex<Times>,
 }
 
@@ -83,9 +59,7 @@ struct Times {
 impl User {
     fn new() -> Self {
         let now = Instant::now();
-        let pieces = Arc::new(Semaphore::new(processors()));
-        let times = Mutex::new(Times { asked: now, rested: now });
-        Self { large: Arc::new(Semaphore::new(1)), pieces, times }
+        Self { large: Arc::new(Semaphore::new(1)), times: Mutex::new(Times { asked: now, rested: now }) }
     }
 
     fn change<T>(&self, by: impl FnOnce(&mut Times) -> T) -> T {
@@ -136,8 +110,7 @@ fn give_back(permit: &Mutex<Option<OwnedSemaphorePermit>>) {
 impl Turns {
     /// Those of this user.
     pub fn of(&self, user: &str) -> Turn {
-        let (user, all) = (self.users.of(user, User::new), self.users.clone());
-        Turn { user, all, pieces: self.pieces.clone() }
+        Turn { user: self.0.of(user, User::new), all: self.0.clone() }
     }
 }
 
@@ -172,22 +145,6 @@ impl Turn {
         until.filter(|until| *until > now && self.all.any(other))
     }
 
-    /// Does the work of a statement, piece by piece, off the threads that poll sockets.
-    pub async fn work<T>(&self, work: impl Future<Output = T>) -> T {
-        let (mut work, mut place) = (pin!(work), Place::default());
-        poll_fn(|cx| {
-            let _permits = ready!(place.poll(self, cx));
-            off_sockets(|| work.as_mut().poll(cx))
-        })
-        .await
-    }
-
-    async fn permits(self) -> Permits {
-        // They are never closed.
-        let own = self.user.pieces.clone().acquire_owned().await.ok();
-        [own, self.pieces.clone().acquire_owned().await.ok()]
-    }
-
     /// Does a session's work, and notes for how long it keeps a processor at a time.
     pub async fn noted<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
@@ -196,41 +153,12 @@ impl Turn {
             let done = work.as_mut().poll(cx);
             let took = begun.elapsed();
             if took > BRIEF {
-                self.user.took(took, processors(), Instant::now());
+                let processors = available_parallelism().map_or(1, NonZero::get);
+                self.user.took(took, processors, Instant::now());
             }
             done
         })
         .await
-    }
-}
-
-/// The user's, and one of all.
-type Permits = [Option<OwnedSemaphorePermit>; 2];
-
-/// The place in the queue of a piece of work.
-#[derive(Default)]
-struct Place(Option<Pin<Box<dyn Future<Output = Permits> + Send>>>);
-
-impl Place {
-    fn poll(&mut self, turn: &Turn, cx: &mut Context<'_>) -> Poll<Permits> {
-        if self.0.is_none()
-            && let Ok(own) = turn.user.pieces.clone().try_acquire_owned()
-            && let Ok(one) = turn.pieces.clone().try_acquire_owned()
-        {
-            return Poll::Ready([Some(own), Some(one)]);
-        }
-        let waiting = self.0.get_or_insert_with(|| Box::pin(turn.clone().permits()));
-        let permits = ready!(waiting.as_mut().poll(cx));
-        self.0 = None;
-        Poll::Ready(permits)
-    }
-}
-
-/// Runs what may take a processor for a while. What else this thread would poll, another polls meanwhile.
-fn off_sockets<T>(work: impl FnOnce() -> T) -> T {
-    match Handle::try_current().map(|handle| handle.runtime_flavor()) {
-        Ok(RuntimeFlavor::MultiThread) => block_in_place(work),
-        _ => work(),
     }
 }
 

@@ -73,6 +73,7 @@ pub use stream::StreamStanding;
 pub use synthetic::Texts;
 pub use typing::typing_error;
 
+use crate::beside::{Brief, off_sockets};
 use answer::{ClientError, Description, Notice, Outcome, SqlState, Values};
 use explanation::Explained;
 use futures::TryStreamExt;
@@ -96,7 +97,7 @@ impl Session {
         if let Some(known) = self.gateway.known.parsed.get(sql) {
             return Ok(known);
         }
-        let parsed = sql::parse::parse(sql, &self.gateway.policy.limits)?;
+        let parsed = off_sockets(|| sql::parse::parse(sql, &self.gateway.policy.limits))?;
         let statement = |p: Parsed| {
             let (text, tokens) = (p.text.clone(), p.tokens);
             let sql::Classified { kind, control } = sql::classify(p)?;
@@ -108,7 +109,14 @@ impl Session {
                 // What somebody says of themselves is kept nowhere.
                 text = insert.verb.into();
             }
-            Ok(Statement { kind: Arc::new(kind), control, text, tokens, others: Arc::default() })
+            Ok(Statement {
+                kind: Arc::new(kind),
+                control,
+                text,
+                tokens,
+                others: Arc::default(),
+                brief: Brief::default(),
+            })
         };
         let statements: Vec<Statement> =
             parsed.into_iter().map(statement).collect::<Result<_, ClientError>>()?;
@@ -361,7 +369,10 @@ impl Session {
             planned.described(description.fields.as_deref())?;
         }
         let tokens = statement.tokens;
-        Ok((Portal { gateway, kind, text, tokens, description, values, planned: None, known }, planned))
+        let (planned_as, brief) = (None, statement.brief());
+        let portal =
+            Portal { gateway, kind, text, tokens, description, values, planned: planned_as, known, brief };
+        Ok((portal, planned))
     }
 
     /// Execute: charges, and runs.
@@ -441,8 +452,8 @@ impl Session {
 
     /// A portal bound anew, and its plan.
     async fn bound_again(&mut self, portal: Portal) -> Result<(Portal, Option<Planned>), ClientError> {
-        let Portal { kind, text, tokens, .. } = portal;
-        let statement = Statement { kind, control: None, text, tokens, others: Arc::default() };
+        let Portal { kind, text, tokens, brief, .. } = portal;
+        let statement = Statement { kind, control: None, text, tokens, others: Arc::default(), brief };
         // However large its plan is, it is not kept: it runs now.
         self.bind_now(&statement, &portal.description, portal.values).await
     }

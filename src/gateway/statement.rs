@@ -3,6 +3,7 @@
 use super::Gateway;
 use super::bounds::Auto;
 use super::remembered::{Key, PublicText};
+use crate::beside::Brief;
 use answer::{ClientError, Description, Field, SqlState, Values};
 use emit::print::Constants;
 use plan::Plan;
@@ -22,6 +23,8 @@ pub struct Statement {
     pub(super) tokens: usize,
     /// Those that it explains beside its own query.
     pub(super) others: Arc<[Statement]>,
+    /// How its work went the last time.
+    pub(super) brief: Brief,
 }
 
 impl Statement {
@@ -38,6 +41,11 @@ impl Statement {
             Kind::Control | Kind::Session(_) | Kind::Insert(_) => 0,
         };
         own.saturating_add(self.others.iter().map(Self::plan_bytes).sum::<usize>())
+    }
+
+    /// How its work went the last time.
+    pub fn brief(&self) -> Brief {
+        self.brief.clone()
     }
 
     /// The word that the log has for it.
@@ -70,6 +78,8 @@ pub struct Portal {
     pub(super) planned: Option<u64>,
     /// What was remembered of it, and under which key: it needs no plan.
     pub(super) known: Option<(Key, Arc<PublicText>)>,
+    /// How the statement's work went the last time.
+    pub(super) brief: Brief,
 }
 
 impl Portal {
@@ -83,6 +93,11 @@ impl Portal {
     /// The word that the log has for it.
     pub fn class(&self) -> &'static str {
         class(&self.kind)
+    }
+
+    /// How the statement's work went the last time.
+    pub fn brief(&self) -> Brief {
+        self.brief.clone()
     }
 
     /// The statement as it was written.

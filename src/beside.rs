@@ -1,0 +1,123 @@
+//! Work beside the threads that poll sockets: to parse, plan, certify and print a statement may keep a processor for long, and
+//! whoever else's sockets that thread polls would wait.
+//!
+//! As many pieces of work are done at a time for one user as there are processors, and a few times as many for all; who is next is who
+//! came first, and the system divides the processors among them. A statement whose work was brief the last time is worked on
+//! where it is polled: to hand a thread's other tasks on costs more than it takes.
+
+use answer::PerUser;
+use std::future::poll_fn;
+use std::num::NonZero;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::task::{Context, Poll, ready};
+use std::thread::available_parallelism;
+use std::time::{Duration, Instant};
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::block_in_place;
+
+/// A piece of work that nobody else waits for.
+const BRIEF: Duration = Duration::from_millis(1);
+/// Pieces of work at a time, for each processor.
+const PIECES: usize = 4;
+
+static USERS: LazyLock<PerUser<Semaphore>> = LazyLock::new(PerUser::default);
+static ALL: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(PIECES * processors())));
+
+fn processors() -> usize {
+    available_parallelism().map_or(1, NonZero::get)
+}
+
+/// What is done with a statement.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    /// It is run as it is written.
+    Run,
+    /// Its columns are told.
+    Describe,
+    /// Its parameters have values.
+    Bind,
+    /// It is run as it was bound.
+    Execute,
+}
+
+/// Which steps of a statement were brief the last time.
+#[derive(Clone, Debug, Default)]
+pub struct Brief(Arc<[AtomicBool; 4]>);
+
+impl Brief {
+    fn of(&self, step: Step) -> &AtomicBool {
+        let [run, describe, bind, execute] = &*self.0;
+        match step {
+            Step::Run => run,
+            Step::Describe => describe,
+            Step::Bind => bind,
+            Step::Execute => execute,
+        }
+    }
+}
+
+/// The user's, and one of all.
+type Permits = [Option<OwnedSemaphorePermit>; 2];
+
+/// The place in the queue of a piece of work.
+struct Place {
+    user: Arc<Semaphore>,
+    waiting: Option<Pin<Box<dyn Future<Output = Permits> + Send>>>,
+}
+
+impl Place {
+    fn of(user: &str) -> Self {
+        Self { user: USERS.of(user, || Semaphore::new(processors())), waiting: None }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Permits> {
+        let own = self.user.clone();
+        if self.waiting.is_none()
+            && let Ok(own) = own.clone().try_acquire_owned()
+            && let Ok(one) = ALL.clone().try_acquire_owned()
+        {
+            return Poll::Ready([Some(own), Some(one)]);
+        }
+        // They are never closed.
+        let permits = async move { [own.acquire_owned().await.ok(), ALL.clone().acquire_owned().await.ok()] };
+        let waiting = self.waiting.get_or_insert_with(|| Box::pin(permits));
+        let permits = ready!(waiting.as_mut().poll(cx));
+        self.waiting = None;
+        Poll::Ready(permits)
+    }
+}
+
+/// Does the work of a user's statement, piece by piece.
+pub async fn beside<T>(user: &str, brief: Brief, step: Step, work: impl Future<Output = T>) -> T {
+    let mut work = pin!(work);
+    let mut longest = Duration::ZERO;
+    let was_brief = brief.of(step).load(Ordering::Relaxed);
+    let mut place = (!was_brief).then(|| Place::of(user));
+    let done = poll_fn(|cx| {
+        let permits = match &mut place {
+            Some(place) => Some(ready!(place.poll(cx))),
+            None => None,
+        };
+        let begun = Instant::now();
+        let done = match permits {
+            Some(_) => off_sockets(|| work.as_mut().poll(cx)),
+            None => work.as_mut().poll(cx),
+        };
+        longest = longest.max(begun.elapsed());
+        done
+    })
+    .await;
+    brief.of(step).store(longest <= BRIEF, Ordering::Relaxed);
+    done
+}
+
+/// Runs what may take a processor for a while. What else this thread would poll, another polls meanwhile.
+pub fn off_sockets<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::try_current().map(|handle| handle.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => block_in_place(work),
+        _ => work(),
+    }
+}
