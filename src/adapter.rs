@@ -1,6 +1,6 @@
 //! The gateway behind the wire: names of one side to names of the other, nothing else.
 
-use crate::beside::{Step, beside};
+use crate::beside::{Beside, Step};
 use crate::crashes;
 use crate::gateway::{self, ActiveGateway, Databases, Gateway};
 use answer::{ClientError, SqlState};
@@ -145,9 +145,9 @@ impl Session for gateway::Session {
     ) -> Result<Outcome, ClientError> {
         let record = Record::begin(&self.record(), self.recorded(statement.class(), statement.text()));
         let under_way = self.under_way(&statement.text());
-        let (user, brief) = (self.user().to_owned(), statement.brief());
+        let beside = Beside::of(self.user(), statement.brief(), Step::Run);
         let run = Box::pin(gateway::Session::run(self, statement, notices));
-        let run = beside(&user, brief, Step::Run, run);
+        let run = beside.work(run);
         let outcome = record.follow(crashes::watched(under_way, run)).await;
         notices.retain(|n| self.is_wanted(n));
         outcome
@@ -160,9 +160,9 @@ impl Session for gateway::Session {
     ) -> Result<Description, ClientError> {
         let begun = Instant::now();
         let under_way = self.under_way(&statement.text());
-        let (user, brief) = (self.user().to_owned(), statement.brief());
+        let beside = Beside::of(self.user(), statement.brief(), Step::Describe);
         let described = Box::pin(gateway::Session::describe(self, statement, types));
-        let described = beside(&user, brief, Step::Describe, described);
+        let described = beside.work(described);
         let described = crashes::held(under_way, described).await;
         self.prepared(Stage::Plan, begun.elapsed());
         described
@@ -177,9 +177,9 @@ impl Session for gateway::Session {
     ) -> Result<Self::Portal, ClientError> {
         let begun = Instant::now();
         let under_way = self.under_way(&statement.text());
-        let (user, brief) = (self.user().to_owned(), statement.brief());
+        let beside = Beside::of(self.user(), statement.brief(), Step::Bind);
         let bound = Box::pin(gateway::Session::bind(self, statement, description, values));
-        let bound = beside(&user, brief, Step::Bind, bound);
+        let bound = beside.work(bound);
         let bound = crashes::held(under_way, bound).await;
         self.prepared(Stage::Plan, begun.elapsed());
         bound.inspect_err(|e| journal::failed(&self.record(), self.recorded("bind", statement.text()), e))
@@ -192,9 +192,9 @@ impl Session for gateway::Session {
     ) -> Result<Outcome, ClientError> {
         let record = Record::begin(&self.record(), self.recorded(portal.class(), portal.text()));
         let under_way = self.under_way(&portal.text());
-        let (user, brief) = (self.user().to_owned(), portal.brief());
+        let beside = Beside::of(self.user(), portal.brief(), Step::Execute);
         let execute = Box::pin(gateway::Session::execute(self, portal, notices));
-        let execute = beside(&user, brief, Step::Execute, execute);
+        let execute = beside.work(execute);
         let outcome = record.follow(crashes::watched(under_way, execute)).await;
         notices.retain(|n| self.is_wanted(n));
         outcome

@@ -90,28 +90,42 @@ impl Place {
     }
 }
 
-/// Does the work of a user's statement, piece by piece.
-pub async fn beside<T>(user: &str, brief: Brief, step: Step, work: impl Future<Output = T>) -> T {
-    let mut work = pin!(work);
-    let mut longest = Duration::ZERO;
-    let was_brief = brief.of(step).load(Ordering::Relaxed);
-    let mut place = (!was_brief).then(|| Place::of(user));
-    let done = poll_fn(|cx| {
-        let permits = match &mut place {
-            Some(place) => Some(ready!(place.poll(cx))),
-            None => None,
-        };
-        let begun = Instant::now();
-        let done = match permits {
-            Some(_) => off_sockets(|| work.as_mut().poll(cx)),
-            None => work.as_mut().poll(cx),
-        };
-        longest = longest.max(begun.elapsed());
+/// A step of a user's statement, and where it is worked on.
+pub struct Beside {
+    brief: Brief,
+    step: Step,
+    /// None for a step that was brief the last time.
+    place: Option<Place>,
+}
+
+impl Beside {
+    /// Of this user's statement.
+    pub fn of(user: &str, brief: Brief, step: Step) -> Self {
+        let was_brief = brief.of(step).load(Ordering::Relaxed);
+        Self { brief, step, place: (!was_brief).then(|| Place::of(user)) }
+    }
+
+    /// Does the work of the step, piece by piece.
+    pub async fn work<T>(mut self, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        let mut longest = Duration::ZERO;
+        let done = poll_fn(|cx| {
+            let permits = match &mut self.place {
+                Some(place) => Some(ready!(place.poll(cx))),
+                None => None,
+            };
+            let begun = Instant::now();
+            let done = match permits {
+                Some(_) => off_sockets(|| work.as_mut().poll(cx)),
+                None => work.as_mut().poll(cx),
+            };
+            longest = longest.max(begun.elapsed());
+            done
+        })
+        .await;
+        self.brief.of(self.step).store(longest <= BRIEF, Ordering::Relaxed);
         done
-    })
-    .await;
-    brief.of(step).store(longest <= BRIEF, Ordering::Relaxed);
-    done
+    }
 }
 
 /// Runs what may take a processor for a while. What else this thread would poll, another polls meanwhile.

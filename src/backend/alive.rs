@@ -8,13 +8,13 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio_postgres::Config;
 
-/// What a URL that says nothing leaves to the system: two hours.
+/// The idle time that the system waits for where a URL says nothing: two hours.
 const SYSTEM_S: Duration = Duration::from_secs(2 * 60 * 60);
 
 const IDLE: Duration = Duration::from_secs(5);
 const INTERVAL: Duration = Duration::from_secs(3);
 const RETRIES: u32 = 3;
-/// What was sent and not acknowledged for so long is lost.
+/// The time after which bytes that were sent and not acknowledged are lost.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(15);
 
 /// Makes what the URL leaves open ours.
@@ -36,7 +36,7 @@ pub(super) fn watched(config: &mut Config) {
     }
 }
 
-/// The same for a socket of our own.
+/// Keepalives of a socket of our own, as a URL asks for them.
 #[derive(Clone, Debug)]
 pub(super) struct Alive {
     keepalive: Option<TcpKeepalive>,

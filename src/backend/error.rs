@@ -191,9 +191,9 @@ pub enum FetchError {
     Lost {
         /// As of [`Self::Failed`].
         cause: String,
-        /// What the server said last.
+        /// The SQLSTATE that the server said last.
         last_word: Option<SqlState>,
-        /// It said nothing for too long.
+        /// Whether the server said nothing for too long.
         silent: bool,
     },
     /// The whole database fell, was stopped or is away, and took the fetch with it: nobody's failure (soundness rule 56).

@@ -39,9 +39,9 @@ pub type Witness = Box<dyn Fn() -> Box<dyn FnOnce(&str) + Send> + Send + Sync>;
 pub(super) struct Loss {
     /// The life of the server that it was of.
     pub(super) life: Option<String>,
-    /// What the server said last.
+    /// The SQLSTATE that the server said last.
     pub(super) last_word: Option<SqlState>,
-    /// It was given up, since nothing came.
+    /// Whether the connection was given up, since nothing came.
     pub(super) silent: bool,
 }
 

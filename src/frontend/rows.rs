@@ -9,27 +9,19 @@ use futures::StreamExt;
 pub(super) struct Rows {
     stream: RowStream,
     columns: usize,
-    /// Rows since others had their turn.
-    run: usize,
 }
-
-/// Rows that are ready at once go to the client before others have their turn: cancel requests, and other sessions. The work of a
-/// statement has no other budget ([`super::turns`]).
-const RUN: usize = 128;
 
 impl Rows {
     /// Rows under a description of `columns` columns.
     pub fn new(stream: RowStream, columns: usize) -> Self {
-        Self { stream, columns, run: 0 }
+        Self { stream, columns }
     }
 
     /// The next row. Clients read cells by the description: a row of another shape would be misread, and is an
     /// error instead.
     pub async fn next(&mut self) -> Option<Result<Bytes, ClientError>> {
-        self.run += 1;
-        if self.run.is_multiple_of(RUN) {
-            tokio::task::yield_now().await;
-        }
+        // Rows that are ready at once must not keep cancel requests and other sessions waiting.
+        tokio::task::consume_budget().await;
         let row = match self.stream.next().await? {
             Ok(row) => row,
             Err(e) => return Some(Err(e)),
