@@ -124,7 +124,7 @@ fn verdict(met: bool) -> &'static str {
 fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let folder = folder();
-    let file = LedgerLocation::Sqlite(folder.path().join("books.db"));
+    let file = LedgerLocation::Sqlite(folder.path().join("books.db").into());
     Ledger::create(&file, &terms()).unwrap();
     let file = [Ledger::open(&file, &terms()).unwrap()];
 
@@ -139,7 +139,7 @@ fn main() {
         password_file: None,
         schema: "noisegate_ledger".into(),
         timeout: Duration::from_secs(10),
-        mark: folder.path().join("database.mark"),
+        mark: folder.path().join("database.mark").into(),
     });
     Ledger::create(&database, &terms()).unwrap();
     // Two connections and two writers, as two processes have them.

@@ -2,7 +2,7 @@
 
 use crate::beside::{Beside, Step};
 use crate::crashes;
-use crate::gateway::{self, ActiveGateway, Databases, Gateway};
+use crate::gateway::{self, ActiveGateway, Databases, Gateway, Watched};
 use answer::{ClientError, SqlState};
 use answer::{Description, Identity, Notice, Outcome, Values};
 use frontend::journal::{self, Record};
@@ -102,7 +102,7 @@ impl Session for gateway::Session {
 
     fn parse(&mut self, sql: &str) -> Result<Vec<Self::Statement>, ClientError> {
         let begun = Instant::now();
-        let parsed = self.under_way(sql).and_then(|_under_way| gateway::Session::parse(self, sql));
+        let parsed = gateway::Session::parse(self, sql);
         self.prepared(Stage::Parse, begun.elapsed());
         parsed.inspect_err(|e| journal::failed(&self.record(), self.recorded("unparsed", sql.into()), e))
     }
@@ -144,8 +144,9 @@ impl Session for gateway::Session {
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
         let record = Record::begin(&self.record(), self.recorded(statement.class(), statement.text()));
-        let under_way = self.under_way(&statement.text());
-        let beside = Beside::of(self.user(), statement.brief(), Step::Run);
+        let Watched { brief, shape } = statement.watched();
+        let beside = Beside::of(self.user(), brief, Step::Run);
+        let under_way = self.under_way(shape, beside.was_brief());
         let run = Box::pin(gateway::Session::run(self, statement, notices));
         let run = beside.work(run);
         let outcome = record.follow(crashes::watched(under_way, run)).await;
@@ -159,8 +160,9 @@ impl Session for gateway::Session {
         types: &[u32],
     ) -> Result<Description, ClientError> {
         let begun = Instant::now();
-        let under_way = self.under_way(&statement.text());
-        let beside = Beside::of(self.user(), statement.brief(), Step::Describe);
+        let Watched { brief, shape } = statement.watched();
+        let beside = Beside::of(self.user(), brief, Step::Describe);
+        let under_way = self.under_way(shape, beside.was_brief());
         let described = Box::pin(gateway::Session::describe(self, statement, types));
         let described = beside.work(described);
         let described = crashes::held(under_way, described).await;
@@ -176,8 +178,9 @@ impl Session for gateway::Session {
         values: Values,
     ) -> Result<Self::Portal, ClientError> {
         let begun = Instant::now();
-        let under_way = self.under_way(&statement.text());
-        let beside = Beside::of(self.user(), statement.brief(), Step::Bind);
+        let Watched { brief, shape } = statement.watched();
+        let beside = Beside::of(self.user(), brief, Step::Bind);
+        let under_way = self.under_way(shape, beside.was_brief());
         let bound = Box::pin(gateway::Session::bind(self, statement, description, values));
         let bound = beside.work(bound);
         let bound = crashes::held(under_way, bound).await;
@@ -191,8 +194,9 @@ impl Session for gateway::Session {
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
         let record = Record::begin(&self.record(), self.recorded(portal.class(), portal.text()));
-        let under_way = self.under_way(&portal.text());
-        let beside = Beside::of(self.user(), portal.brief(), Step::Execute);
+        let Watched { brief, shape } = portal.watched();
+        let beside = Beside::of(self.user(), brief, Step::Execute);
+        let under_way = self.under_way(shape, beside.was_brief());
         let execute = Box::pin(gateway::Session::execute(self, portal, notices));
         let execute = beside.work(execute);
         let outcome = record.follow(crashes::watched(under_way, execute)).await;

@@ -6,6 +6,7 @@
 //! where it is polled: to hand a thread's other tasks on costs more than it takes.
 
 use answer::PerUser;
+use rustix::time::{ClockId, clock_gettime};
 use std::future::poll_fn;
 use std::num::NonZero;
 use std::pin::{Pin, pin};
@@ -13,22 +14,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, ready};
 use std::thread::available_parallelism;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::block_in_place;
 
-/// A piece of work that nobody else waits for.
+/// A piece of work that nobody else waits for takes at most this much of a processor; how long it took by the clock says more of what
+/// else the machine did.
 const BRIEF: Duration = Duration::from_millis(1);
 /// Pieces of work at a time, for each processor.
 const PIECES: usize = 4;
 
 static USERS: LazyLock<PerUser<Semaphore>> = LazyLock::new(PerUser::default);
-static ALL: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(PIECES * processors())));
-
-fn processors() -> usize {
-    available_parallelism().map_or(1, NonZero::get)
-}
+static ALL: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(PIECES * *PROCESSORS)));
+/// Known once: to ask for it reads files of the system.
+static PROCESSORS: LazyLock<usize> = LazyLock::new(|| available_parallelism().map_or(1, NonZero::get));
 
 /// What is done with a statement.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +70,7 @@ struct Place {
 
 impl Place {
     fn of(user: &str) -> Self {
-        Self { user: USERS.of(user, || Semaphore::new(processors())), waiting: None }
+        Self { user: USERS.of(user, || Semaphore::new(*PROCESSORS)), waiting: None }
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Permits> {
@@ -105,6 +105,11 @@ impl Beside {
         Self { brief, step, place: (!was_brief).then(|| Place::of(user)) }
     }
 
+    /// Whether it was brief the last time.
+    pub fn was_brief(&self) -> bool {
+        self.place.is_none()
+    }
+
     /// Does the work of the step, piece by piece.
     pub async fn work<T>(mut self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
@@ -114,18 +119,23 @@ impl Beside {
                 Some(place) => Some(ready!(place.poll(cx))),
                 None => None,
             };
-            let begun = Instant::now();
+            let begun = on_this_thread();
             let done = match permits {
                 Some(_) => off_sockets(|| work.as_mut().poll(cx)),
                 None => work.as_mut().poll(cx),
             };
-            longest = longest.max(begun.elapsed());
+            longest = longest.max(on_this_thread().saturating_sub(begun));
             done
         })
         .await;
         self.brief.of(self.step).store(longest <= BRIEF, Ordering::Relaxed);
         done
     }
+}
+
+/// What this thread has had of its processor.
+fn on_this_thread() -> Duration {
+    clock_gettime(ClockId::ThreadCPUTime).try_into().unwrap_or_default()
 }
 
 /// Runs what may take a processor for a while. What else this thread would poll, another polls meanwhile.

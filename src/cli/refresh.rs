@@ -27,20 +27,20 @@ pub async fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     let done = "refreshed: from now on every question is asked of the data again, and paid for".to_owned();
     if let LedgerLocation::Sqlite(file) = location {
         // Who serves from the file has it alone.
-        let file = file.canonicalize().unwrap_or_else(|_| file.clone());
+        let found = std::fs::canonicalize(file).unwrap_or_else(|_| file.reveal().clone());
         let request = Request::Refresh {
             policy: args.policy.canonicalize()?,
             author: ledger::user(),
             reason: args.reason.clone(),
         };
-        match control::ask(&file, &request).await {
+        match control::ask(&found, &request).await {
             Ok(Answer::Refreshed) => return Ok(done),
             Ok(Answer::Refused(why)) => return Err(why.into()),
             Ok(Answer::Reloaded { .. }) => {
                 return Err("the proxy is of another version: it answered something else".into());
             }
             Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {}
-            Err(e) => return Err(control::unanswered(&file, &e).into()),
+            Err(e) => return Err(control::unanswered(file, &e).into()),
         }
     }
     let (location, reason) = (location.clone(), args.reason.clone());

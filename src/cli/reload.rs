@@ -38,16 +38,16 @@ async fn one(file: &Path, check: bool) -> Result<String, Box<dyn Error>> {
         return Err(PolicyErrors(raw.mistakes()).into());
     };
     let ledger = match ledger {
-        LedgerLocation::Sqlite(ledger) => ledger.as_path(),
-        LedgerLocation::Postgres(_) => file,
+        LedgerLocation::Sqlite(ledger) => ledger.clone(),
+        LedgerLocation::Postgres(_) => file.to_owned().into(),
     };
-    let ledger = ledger.canonicalize().unwrap_or_else(|_| ledger.to_owned());
+    let found = std::fs::canonicalize(&ledger).unwrap_or_else(|_| ledger.reveal().clone());
     let request = Request::Reload { policy: file.canonicalize()?, check };
     let (done, stays) = match check {
         true => ("would be reloaded", "would need a restart"),
         false => ("reloaded", "needs a restart, and is as it was"),
     };
-    let answer = control::ask(&ledger, &request).await.map_err(|e| control::unanswered(&ledger, &e))?;
+    let answer = control::ask(&found, &request).await.map_err(|e| control::unanswered(&ledger, &e))?;
     match answer {
         Answer::Reloaded { changed, restart, warnings } => {
             let mut lines: Vec<String> = warnings.iter().map(|w| format!("warning: {w}")).collect();

@@ -27,7 +27,8 @@ pub struct Args {
 /// Proves the ledger, and writes the report. A ledger that its mark does not fit is reported on, and is an error all the same.
 pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     let (policy, warnings) = check::judged(&args.policy, args.offline).await?;
-    let location = args.ledger.clone().map_or_else(|| policy.ledger.clone(), LedgerLocation::Sqlite);
+    let location =
+        args.ledger.clone().map_or_else(|| policy.ledger.clone(), |path| LedgerLocation::Sqlite(path.into()));
     let about = policy.database_name(&args.policy);
     let mut in_force = InForce { policy, since: None, warnings, before: None };
     // The page says where the ledger is that was read.

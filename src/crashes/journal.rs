@@ -2,14 +2,16 @@
 //! it ends. Nothing is synced, since what a process wrote survives it; what the machine took with it is not believed, which
 //! the number of its start tells.
 //!
-//! A write costs a microsecond or two. Where the file cannot be written statements go on without.
+//! A write costs some microseconds. A statement whose same step was brief the last time is known to this process alone: what the
+//! database does under it is seen, and it has shown that it does not end the process. Where the file cannot be written statements go
+//! on without.
 
 use super::shape::Shape;
+use policy::GivenFile;
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const MAGIC: &[u8; 8] = b"ngRUN001";
@@ -32,15 +34,17 @@ struct Slots {
     /// The first that was never taken.
     next: u32,
     taken: HashMap<u32, Shape>,
+    /// Those without a slot, and how often each.
+    unwritten: HashMap<Shape, u32>,
     ended: bool,
 }
 
 impl Journal {
     /// Begins anew; and what was under way when the last process ended.
-    pub(super) fn open(path: PathBuf) -> io::Result<(Self, Vec<Shape>)> {
+    pub(super) fn open(path: &GivenFile) -> io::Result<(Self, Vec<Shape>)> {
         let mut options = File::options();
-        let file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(&path)?;
-        let named = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
+        let file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+        let named = |e: io::Error| io::Error::new(e.kind(), format!("{path}: {e}"));
         file.try_lock().map_err(|e| named(e.into()))?;
         let head = head();
         let mut before = vec![0; HEAD + SLOT * SLOTS as usize];
@@ -70,8 +74,14 @@ impl Journal {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn begin(&self, shape: &Shape) -> u32 {
+    /// Its slot, if it is to outlive this process.
+    pub(super) fn begin(&self, shape: &Shape, written: bool) -> Option<u32> {
         let mut slots = self.slots();
+        if !written {
+            let times = slots.unwritten.entry(*shape).or_default();
+            *times = times.saturating_add(1);
+            return None;
+        }
         let slot = slots.free.pop_first().unwrap_or_else(|| {
             slots.next = slots.next.wrapping_add(1);
             slots.next.wrapping_sub(1)
@@ -82,11 +92,19 @@ impl Journal {
             bytes.iter_mut().skip(1).zip(shape.0).for_each(|(to, from)| *to = from);
             self.write(slot, &bytes);
         }
-        slot
+        Some(slot)
     }
 
-    pub(super) fn over(&self, slot: u32) {
+    pub(super) fn over(&self, shape: &Shape, slot: Option<u32>) {
         let mut slots = self.slots();
+        let Some(slot) = slot else {
+            let times = slots.unwritten.get(shape).map_or(0, |times| times.saturating_sub(1));
+            match times {
+                0 => slots.unwritten.remove(shape),
+                times => slots.unwritten.insert(*shape, times),
+            };
+            return;
+        };
         slots.taken.remove(&slot);
         slots.free.insert(slot);
         if !slots.ended {
@@ -102,7 +120,8 @@ impl Journal {
     }
 
     pub(super) fn under_way(&self) -> Vec<Shape> {
-        self.slots().taken.values().copied().collect()
+        let slots = self.slots();
+        slots.taken.values().chain(slots.unwritten.keys()).copied().collect()
     }
 
     pub(super) fn end(&self) {

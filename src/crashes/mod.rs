@@ -12,9 +12,9 @@ mod suspects;
 use answer::{ClientError, Outcome, SqlState};
 use futures::{StreamExt, stream};
 use journal::Journal;
-use shape::Shape;
+use policy::GivenFile;
+pub use shape::Shape;
 use std::io;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use suspects::Suspects;
 
@@ -28,7 +28,7 @@ pub struct Crashes {
 pub struct UnderWay {
     crashes: Arc<Crashes>,
     shape: Shape,
-    slot: u32,
+    slot: Option<u32>,
 }
 
 impl Crashes {
@@ -37,14 +37,9 @@ impl Crashes {
     ///
     /// # Errors
     /// What the system says of one of the files.
-    pub fn open(beside: &Path) -> io::Result<Arc<Self>> {
-        let named = |end: &str| {
-            let mut name = beside.as_os_str().to_owned();
-            name.push(end);
-            name.into()
-        };
-        let mut suspects = Suspects::read(named("-crashes"))?;
-        let (journal, left) = Journal::open(named("-running"))?;
+    pub fn open(beside: &GivenFile) -> io::Result<Arc<Self>> {
+        let mut suspects = Suspects::read(beside.and("-crashes"))?;
+        let (journal, left) = Journal::open(&beside.and("-running"))?;
         if !left.is_empty() {
             tracing::warn!(statements = left.len(), "the last process ended while statements were under way");
         }
@@ -56,16 +51,15 @@ impl Crashes {
         self.suspects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that a statement is under way, before anything is done with it.
+    /// Notes that a statement is under way, before anything is done with it; written down unless it is known not to end the process.
     ///
     /// # Errors
     /// 55000 for one that was at two crashes.
-    pub fn begin(self: &Arc<Self>, text: &str) -> Result<UnderWay, ClientError> {
-        let shape = Shape::of(text);
+    pub fn begin(self: &Arc<Self>, shape: Shape, written: bool) -> Result<UnderWay, ClientError> {
         if let Some(incident) = self.suspects().refused(&shape) {
             return Err(refused(&incident));
         }
-        let slot = self.journal.begin(&shape);
+        let slot = self.journal.begin(&shape, written);
         Ok(UnderWay { crashes: self.clone(), shape, slot })
     }
 
@@ -126,7 +120,7 @@ pub async fn watched(
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.crashes.journal.over(self.slot);
+        self.crashes.journal.over(&self.shape, self.slot);
     }
 }
 
@@ -144,28 +138,28 @@ mod tests {
     use super::*;
 
     /// A process that ends with these statements under way.
-    fn falls(beside: &Path, under_way: &[&str], end_well: &[&str]) {
+    fn falls(beside: &GivenFile, under_way: &[&str], end_well: &[&str]) {
         let crashes = Crashes::open(beside).unwrap();
         for text in end_well {
-            crashes.begin(text).unwrap().ended_well();
+            crashes.begin(Shape::of(text), true).unwrap().ended_well();
         }
         under_way.iter().for_each(|text| {
-            crashes.journal.begin(&Shape::of(text));
+            crashes.journal.begin(&Shape::of(text), true);
         });
     }
 
     #[test]
     fn rule_56_what_was_under_way_at_two_crashes_is_refused_until_the_operator_admits_it() {
         let folder = tempfile::tempdir().unwrap();
-        let beside = folder.path().join("ledger.db");
+        let beside = folder.path().join("ledger.db").into();
         falls(&beside, &["SELECT 1", "SELECT a", "SELECT b"], &[]);
         // One of them ends well meanwhile.
         falls(&beside, &["SELECT  1 -- again", "SELECT a", "SELECT c"], &["SELECT a"]);
         let crashes = Crashes::open(&beside).unwrap();
-        let error = crashes.begin("select 2").err().unwrap();
+        let error = crashes.begin(Shape::of("select 2"), true).err().unwrap();
         assert_eq!(error.code.as_str(), "55000");
         for text in ["SELECT a", "SELECT b", "SELECT c"] {
-            crashes.begin(text).unwrap();
+            crashes.begin(Shape::of(text), true).unwrap();
         }
         let list = folder.path().join("ledger.db-crashes");
         let told = std::fs::read_to_string(&list).unwrap();
@@ -175,36 +169,59 @@ mod tests {
         let left: String =
             told.lines().filter(|l| !l.contains(&incident)).map(|l| format!("{l}\n")).collect();
         std::fs::write(&list, left).unwrap();
-        crashes.begin("SELECT 1").unwrap();
+        crashes.begin(Shape::of("SELECT 1"), true).unwrap();
     }
 
     #[test]
     fn what_ends_in_order_leaves_nobody_suspected() {
         let folder = tempfile::tempdir().unwrap();
-        let beside = folder.path().join("ledger.db");
+        let beside = folder.path().join("ledger.db").into();
         for _ in 0..3 {
             let crashes = Crashes::open(&beside).unwrap();
-            crashes.journal.begin(&Shape::of("SELECT 1"));
-            drop(crashes.begin("SELECT 2").unwrap());
+            crashes.journal.begin(&Shape::of("SELECT 1"), true);
+            drop(crashes.begin(Shape::of("SELECT 2"), true).unwrap());
             crashes.end();
         }
         assert!(!folder.path().join("ledger.db-crashes").exists());
     }
 
     #[test]
+    fn what_is_not_written_is_seen_when_the_database_falls_and_gone_with_the_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let beside = folder.path().join("ledger.db").into();
+        let begin = |crashes: &Arc<Crashes>| crashes.begin(Shape::of("SELECT 1"), false);
+        for at in ["one", "two"] {
+            let crashes = Crashes::open(&beside).unwrap();
+            // Twice at once, of which one ends before.
+            let (first, second) = (begin(&crashes).unwrap(), begin(&crashes).unwrap());
+            drop(first);
+            crashes.witness()(at);
+            drop(second);
+            crashes.witness()("nobody");
+            crashes.journal.begin(&Shape::of("SELECT a"), false);
+        }
+        let crashes = Crashes::open(&beside).unwrap();
+        assert!(begin(&crashes).is_err());
+        crashes.begin(Shape::of("SELECT a"), true).unwrap();
+    }
+
+    #[test]
     fn one_fall_of_the_database_counts_once_for_a_statement() {
         let folder = tempfile::tempdir().unwrap();
-        let crashes = Crashes::open(&folder.path().join("ledger.db")).unwrap();
-        let running = [crashes.begin("SELECT 1").unwrap(), crashes.begin("SELECT 1").unwrap()];
+        let crashes = Crashes::open(&folder.path().join("ledger.db").into()).unwrap();
+        let running = [
+            crashes.begin(Shape::of("SELECT 1"), true).unwrap(),
+            crashes.begin(Shape::of("SELECT 1"), true).unwrap(),
+        ];
         let first = crashes.witness();
         let second = crashes.witness();
         first("one");
         second("one");
         drop(running);
         crashes.witness()("two");
-        let running = crashes.begin("SELECT 1").unwrap();
+        let running = crashes.begin(Shape::of("SELECT 1"), true).unwrap();
         crashes.witness()("three");
         drop(running);
-        assert!(crashes.begin("SELECT 1").is_err());
+        assert!(crashes.begin(Shape::of("SELECT 1"), true).is_err());
     }
 }

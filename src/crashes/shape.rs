@@ -5,13 +5,14 @@ use sha2::{Digest, Sha256};
 use std::fmt;
 
 /// A hash of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Shape(pub(super) [u8; Shape::BYTES]);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Shape(pub(super) [u8; Shape::BYTES]);
 
 impl Shape {
     pub(super) const BYTES: usize = 16;
 
-    pub(super) fn of(text: &str) -> Self {
+    /// Of a text.
+    pub fn of(text: &str) -> Self {
         let sum = Sha256::digest(without_constants(text.as_bytes()));
         let mut shape = [0; Self::BYTES];
         shape.iter_mut().zip(sum).for_each(|(to, from)| *to = from);

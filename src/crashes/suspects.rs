@@ -1,10 +1,10 @@
 //! Statements that were under way at a crash: a line of a file for each, which the operator may take out.
 
 use super::shape::Shape;
+use policy::GivenFile;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Crashes after which a statement is refused.
@@ -27,12 +27,12 @@ struct Suspect {
 }
 
 pub(super) struct Suspects {
-    path: PathBuf,
-    list: BTreeMap<String, Suspect>,
+    path: GivenFile,
+    list: BTreeMap<Shape, Suspect>,
 }
 
 impl Suspects {
-    pub(super) fn read(path: PathBuf) -> io::Result<Self> {
+    pub(super) fn read(path: GivenFile) -> io::Result<Self> {
         let mut suspects = Self { path, list: BTreeMap::new() };
         suspects.read_again()?;
         Ok(suspects)
@@ -42,7 +42,7 @@ impl Suspects {
         let text = match std::fs::read_to_string(&self.path) {
             Ok(text) => text,
             Err(e) if e.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(e) => return Err(io::Error::new(e.kind(), format!("{}: {e}", self.path.display()))),
+            Err(e) => return Err(io::Error::new(e.kind(), format!("{}: {e}", self.path))),
         };
         self.list = text.lines().filter_map(line).collect();
         Ok(())
@@ -50,9 +50,8 @@ impl Suspects {
 
     /// The incident of a statement that is refused. The operator may have admitted it meanwhile.
     pub(super) fn refused(&mut self, shape: &Shape) -> Option<String> {
-        let shape = shape.to_string();
-        let is = |list: &BTreeMap<String, Suspect>| {
-            list.get(&shape).filter(|s| s.crashes >= CRASHES).map(|s| s.incident.clone())
+        let is = |list: &BTreeMap<Shape, Suspect>| {
+            list.get(shape).filter(|s| s.crashes >= CRASHES).map(|s| s.incident.clone())
         };
         is(&self.list)?;
         // What cannot be read admits nobody.
@@ -68,8 +67,8 @@ impl Suspects {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let _ = self.read_again();
         self.list.retain(|_, s| s.crashes >= CRASHES || s.at.saturating_add(FORGOTTEN) > now);
-        for shape in under_way.iter().map(Shape::to_string) {
-            let known = self.list.entry(shape.clone()).or_insert_with(|| Suspect {
+        for shape in under_way {
+            let known = self.list.entry(*shape).or_insert_with(|| Suspect {
                 crashes: 0,
                 last: String::new(),
                 at: now,
@@ -82,7 +81,7 @@ impl Suspects {
             if known.crashes == CRASHES {
                 let cause = format!(
                     "statement {shape} was under way each time; to admit it again, take its line out of {}",
-                    self.path.display()
+                    self.path
                 );
                 known.incident = answer::error::noted(
                     "proxy or database fell twice: a statement is refused from now on",
@@ -93,7 +92,7 @@ impl Suspects {
         while self.list.len() > MOST {
             let oldest = self.list.iter().filter(|(_, s)| s.crashes < CRASHES).min_by_key(|(_, s)| s.at);
             let Some(oldest) = oldest.or_else(|| self.list.iter().min_by_key(|(_, s)| s.at)) else { break };
-            let oldest = oldest.0.clone();
+            let oldest = *oldest.0;
             self.list.remove(&oldest);
         }
         self.write();
@@ -101,26 +100,20 @@ impl Suspects {
 
     /// A statement ended well.
     pub(super) fn cleared(&mut self, shape: &Shape) {
-        if self.list.is_empty() {
-            return;
-        }
-        let shape = shape.to_string();
-        if self.list.get(&shape).is_some_and(|s| s.crashes < CRASHES) {
-            self.list.remove(&shape);
+        if self.list.get(shape).is_some_and(|s| s.crashes < CRASHES) {
+            self.list.remove(shape);
             self.write();
         }
     }
 
     fn write(&self) {
         if let Err(error) = self.written() {
-            tracing::warn!(path = %self.path.display(), %error, "what was under way at a crash could not be written down");
+            tracing::warn!(path = %self.path, %error, "what was under way at a crash could not be written down");
         }
     }
 
     fn written(&self) -> io::Result<()> {
-        let mut name = self.path.as_os_str().to_owned();
-        name.push(".new");
-        let new = PathBuf::from(name);
+        let new = self.path.and(".new");
         let _ = std::fs::remove_file(&new);
         let mut file = std::fs::File::options().write(true).create_new(true).mode(0o600).open(&new)?;
         file.write_all(HEAD.as_bytes())?;
@@ -132,9 +125,9 @@ impl Suspects {
     }
 }
 
-fn line(line: &str) -> Option<(String, Suspect)> {
+fn line(line: &str) -> Option<(Shape, Suspect)> {
     let mut words = line.split_ascii_whitespace();
-    let shape = Shape::parse(words.next()?)?.to_string();
+    let shape = Shape::parse(words.next()?)?;
     let crashes = words.next()?.parse().ok()?;
     let last = words.next()?.to_owned();
     let at = words.next()?.parse().ok()?;

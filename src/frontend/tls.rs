@@ -10,10 +10,10 @@ use pgwire::tokio::tokio_rustls::rustls::server::WebPkiClientVerifier;
 use pgwire::tokio::tokio_rustls::rustls::server::danger::ClientCertVerifier;
 use pgwire::tokio::tokio_rustls::rustls::{RootCertStore, ServerConfig};
 use pgwire::tokio::tokio_rustls::server::TlsStream;
+use policy::GivenFile;
 use sha2::{Digest, Sha256};
 use std::fmt::Display;
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use x509_certificate::X509Certificate;
 
@@ -46,7 +46,7 @@ impl Tls {
         let secret = std::fs::read(&from.key).map_err(|e| about(&from.key, e))?;
         let key = PrivateKeyDer::from_pem_slice(&secret).map_err(|e| about(&from.key, e))?;
         let (of_browsers, their_key) = (chain.clone(), key.clone_key());
-        let (verifier, authorities) = clients(from.client_ca.as_deref())?;
+        let (verifier, authorities) = clients(from.client_ca.as_ref())?;
         let digest = Sha256::new().chain_update(&pem).chain_update([0]).chain_update(&secret);
         let digest = digest.chain_update([0]).chain_update(&authorities).finalize();
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -137,7 +137,7 @@ impl Secured {
 
 /// Who judges clients' certificates, and the file that says whom to believe. A client need not show one: who must is said of
 /// each user.
-fn clients(file: Option<&Path>) -> io::Result<(Arc<dyn ClientCertVerifier>, Vec<u8>)> {
+fn clients(file: Option<&GivenFile>) -> io::Result<(Arc<dyn ClientCertVerifier>, Vec<u8>)> {
     let Some(file) = file else { return Ok((WebPkiClientVerifier::no_client_auth(), Vec::new())) };
     let pem = std::fs::read(file).map_err(|e| about(file, e))?;
     let mut roots = RootCertStore::empty();
@@ -153,6 +153,6 @@ fn clients(file: Option<&Path>) -> io::Result<(Arc<dyn ClientCertVerifier>, Vec<
     Ok((verifier, pem))
 }
 
-fn about(file: &Path, e: impl Display) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("server.tls: {}: {e}", file.display()))
+fn about(file: &GivenFile, e: impl Display) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("server.tls: {file}: {e}"))
 }

@@ -68,12 +68,12 @@ pub use reached::{Reached, same_books};
 pub use session::Session;
 pub use shared::Gateway;
 pub use startup::{Checked, OpenError, Reopened};
-pub use statement::{Portal, Statement};
+pub use statement::{Portal, Statement, Watched};
 pub use stream::StreamStanding;
 pub use synthetic::Texts;
 pub use typing::typing_error;
 
-use crate::beside::{Brief, off_sockets};
+use crate::beside::off_sockets;
 use answer::{ClientError, Description, Notice, Outcome, SqlState, Values};
 use explanation::Explained;
 use futures::TryStreamExt;
@@ -97,6 +97,7 @@ impl Session {
         if let Some(known) = self.gateway.known.parsed.get(sql) {
             return Ok(known);
         }
+        let _under_way = self.under_way(self.shape(sql), false)?;
         let parsed = off_sockets(|| sql::parse::parse(sql, &self.gateway.policy.limits))?;
         let statement = |p: Parsed| {
             let (text, tokens) = (p.text.clone(), p.tokens);
@@ -115,12 +116,13 @@ impl Session {
                 text,
                 tokens,
                 others: Arc::default(),
-                brief: Brief::default(),
+                watched: Watched::default(),
             })
         };
         let statements: Vec<Statement> =
             parsed.into_iter().map(statement).collect::<Result<_, ClientError>>()?;
-        let statements = budget_split::gathered(statements)?;
+        let mut statements = budget_split::gathered(statements)?;
+        statements.iter_mut().for_each(|s| s.watched.shape = self.shape(&s.text));
         if !statements.iter().any(|s| matches!(&*s.kind, Kind::Insert(_))) {
             self.gateway.known.parsed.keep(sql, &statements);
         }
@@ -369,9 +371,9 @@ impl Session {
             planned.described(description.fields.as_deref())?;
         }
         let tokens = statement.tokens;
-        let (planned_as, brief) = (None, statement.brief());
+        let (planned_as, watched) = (None, statement.watched());
         let portal =
-            Portal { gateway, kind, text, tokens, description, values, planned: planned_as, known, brief };
+            Portal { gateway, kind, text, tokens, description, values, planned: planned_as, known, watched };
         Ok((portal, planned))
     }
 
@@ -452,8 +454,8 @@ impl Session {
 
     /// A portal bound anew, and its plan.
     async fn bound_again(&mut self, portal: Portal) -> Result<(Portal, Option<Planned>), ClientError> {
-        let Portal { kind, text, tokens, brief, .. } = portal;
-        let statement = Statement { kind, control: None, text, tokens, others: Arc::default(), brief };
+        let Portal { kind, text, tokens, watched, .. } = portal;
+        let statement = Statement { kind, control: None, text, tokens, others: Arc::default(), watched };
         // However large its plan is, it is not kept: it runs now.
         self.bind_now(&statement, &portal.description, portal.values).await
     }

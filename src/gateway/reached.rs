@@ -2,7 +2,7 @@
 //! from the same private rows answer from the same books (soundness rule 52).
 
 use backend::{Reader, introspect};
-use policy::{LedgerLocation, Policy, Privacy};
+use policy::{GivenFile, LedgerLocation, Policy, Privacy};
 use std::collections::BTreeMap;
 
 /// The relations behind a policy's tables, of one database.
@@ -87,10 +87,12 @@ fn common<'a>(
 pub fn same_books(a: &LedgerLocation, b: &LedgerLocation) -> bool {
     match (a, b) {
         (LedgerLocation::Sqlite(a), LedgerLocation::Sqlite(b)) => {
-            let place = |p: &std::path::Path| p.canonicalize().unwrap_or_else(|_| p.to_owned());
+            let place = |p: &GivenFile| std::fs::canonicalize(p).unwrap_or_else(|_| p.reveal().clone());
             place(a) == place(b)
         }
-        (LedgerLocation::Postgres(a), LedgerLocation::Postgres(b)) => a.url == b.url && a.schema == b.schema,
+        (LedgerLocation::Postgres(a), LedgerLocation::Postgres(b)) => {
+            a.url.reveal() == b.url.reveal() && a.schema == b.schema
+        }
         _ => false,
     }
 }

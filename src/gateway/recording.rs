@@ -1,7 +1,7 @@
 //! What the record says of a session's statements, and in which words.
 
 use super::{ActiveGateway, Gateway, Session};
-use crate::crashes::UnderWay;
+use crate::crashes::{Shape, UnderWay};
 use answer::ClientError;
 use record::{Asked, Recorder, Stage, Stages};
 use sqlparser::keywords::ALL_KEYWORDS;
@@ -49,19 +49,27 @@ impl Session {
         self.active.record().clone()
     }
 
-    /// Notes that a statement is under way, before anything is done with it.
-    ///
-    /// # Errors
-    /// For one that was under way at two crashes.
-    pub(crate) fn under_way(&self, text: &str) -> Result<Option<Arc<UnderWay>>, ClientError> {
+    /// What crashes know a text by, if they may know it.
+    pub(super) fn shape(&self, text: &str) -> Option<Shape> {
         let gateway = &self.gateway;
+        gateway.crashes.as_ref()?;
         // What somebody says of themselves is written down nowhere, not even as a hash of its form.
         let insert = |bytes: &[u8]| bytes.eq_ignore_ascii_case(b"insert");
         let said = !gateway.policy.collects.is_empty() && text.as_bytes().windows(6).any(insert);
-        match &gateway.crashes {
-            Some(crashes) if !said => crashes.begin(text).map(|under_way| Some(Arc::new(under_way))),
-            _ => Ok(None),
-        }
+        (!said).then(|| Shape::of(text))
+    }
+
+    /// Notes that a step of a statement is under way, before anything is done; written down unless it was `brief` the last time.
+    ///
+    /// # Errors
+    /// For one that was under way at two crashes.
+    pub(crate) fn under_way(
+        &self,
+        shape: Option<Shape>,
+        brief: bool,
+    ) -> Result<Option<Arc<UnderWay>>, ClientError> {
+        let known = self.gateway.crashes.as_ref().zip(shape);
+        known.map(|(crashes, shape)| crashes.begin(shape, !brief).map(Arc::new)).transpose()
     }
 }
 

@@ -4,6 +4,7 @@ use super::Gateway;
 use super::bounds::Auto;
 use super::remembered::{Key, PublicText};
 use crate::beside::Brief;
+use crate::crashes::Shape;
 use answer::{ClientError, Description, Field, SqlState, Values};
 use emit::print::Constants;
 use plan::Plan;
@@ -23,8 +24,16 @@ pub struct Statement {
     pub(super) tokens: usize,
     /// Those that it explains beside its own query.
     pub(super) others: Arc<[Statement]>,
-    /// How its work went the last time.
-    pub(super) brief: Brief,
+    pub(super) watched: Watched,
+}
+
+/// What its work is watched by.
+#[derive(Clone, Default)]
+pub struct Watched {
+    /// How each step went the last time.
+    pub brief: Brief,
+    /// What crashes know it by, if they may.
+    pub shape: Option<Shape>,
 }
 
 impl Statement {
@@ -43,9 +52,9 @@ impl Statement {
         own.saturating_add(self.others.iter().map(Self::plan_bytes).sum::<usize>())
     }
 
-    /// How its work went the last time.
-    pub fn brief(&self) -> Brief {
-        self.brief.clone()
+    /// What its work is watched by.
+    pub fn watched(&self) -> Watched {
+        self.watched.clone()
     }
 
     /// The word that the log has for it.
@@ -78,8 +87,7 @@ pub struct Portal {
     pub(super) planned: Option<u64>,
     /// What was remembered of it, and under which key: it needs no plan.
     pub(super) known: Option<(Key, Arc<PublicText>)>,
-    /// How the statement's work went the last time.
-    pub(super) brief: Brief,
+    pub(super) watched: Watched,
 }
 
 impl Portal {
@@ -95,9 +103,9 @@ impl Portal {
         class(&self.kind)
     }
 
-    /// How the statement's work went the last time.
-    pub fn brief(&self) -> Brief {
-        self.brief.clone()
+    /// What the statement's work is watched by.
+    pub fn watched(&self) -> Watched {
+        self.watched.clone()
     }
 
     /// The statement as it was written.

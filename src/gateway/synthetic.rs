@@ -44,7 +44,7 @@ impl Gateway {
         folder: &Path,
     ) -> Result<Session, OpenError> {
         let policy = &mut checked.policy;
-        policy.ledger = LedgerLocation::Sqlite(folder.join("ledger.db"));
+        policy.ledger = LedgerLocation::Sqlite(folder.join("ledger.db").into());
         policy.roles = vec![Role { name: ROLE.into(), mode: Mode::Synthetic, notices: false }];
         policy.users.clear();
         policy.cache = Cache { enabled: false, ..Cache::default() };

@@ -6,8 +6,7 @@ use super::words::percent;
 use answer::{ClientError, SqlState};
 use dp::Shortfall;
 use dp::{UNITS_PER_ONE, Unpriced};
-use policy::Scope;
-use std::path::PathBuf;
+use policy::{GivenFile, Scope};
 
 /// Why a ledger cannot be created or opened. For the owner.
 #[derive(Debug, thiserror::Error)]
@@ -15,18 +14,18 @@ use std::path::PathBuf;
 pub enum LedgerError {
     /// There is no file.
     #[error("there is no ledger at {0}; create it once with `noisegate budget create --policy FILE`")]
-    Missing(PathBuf),
+    Missing(GivenFile),
     /// `create` found a file.
     #[error("{0} exists already; a ledger is never overwritten, because it holds what was spent")]
-    Exists(PathBuf),
+    Exists(GivenFile),
     /// Another process serves from it.
     #[error("the ledger {0} is in use by another noisegate process")]
-    InUse(PathBuf),
+    InUse(GivenFile),
     /// The file is something else.
     #[error("{path} is not a ledger of this version of noisegate: {why}")]
     Foreign {
         /// The file.
-        path: PathBuf,
+        path: GivenFile,
         /// What was found.
         why: String,
     },
@@ -34,7 +33,7 @@ pub enum LedgerError {
     #[error("cannot use the ledger {path}: {cause}")]
     Io {
         /// The file.
-        path: PathBuf,
+        path: GivenFile,
         /// The operating system's or SQLite's words.
         cause: String,
     },
@@ -91,7 +90,7 @@ pub enum LedgerError {
         "the ledger {0} has more than one name (a hard link): under another one it has another -wal, and would be another \
          ledger. Remove the others; `find -samefile` lists them"
     )]
-    Linked(PathBuf),
+    Linked(GivenFile),
     /// The database has no ledger.
     #[error("there is no ledger in {0}; create it once with `noisegate budget create --policy FILE`")]
     NoSchema(String),
@@ -112,7 +111,7 @@ pub enum LedgerError {
          `noisegate budget show` of that version; move the file away; lower the budgets of the policy by what is spent; \
          and run `noisegate budget create`"
     )]
-    Old(PathBuf),
+    Old(GivenFile),
     /// Cannot be used now.
     #[error("the ledger {place} cannot be reached: {cause}")]
     Unavailable {

@@ -210,7 +210,7 @@ impl Ledger {
         let mark = mark::path(location);
         let none =
             matches!(log::open_read_only(location), Err(LedgerError::Missing(_) | LedgerError::NoSchema(_)));
-        if none && mark.exists() {
+        if none && mark.reveal().exists() {
             return Err(LedgerError::Exists(mark));
         }
         log::create(location, &bodies)?;

@@ -9,11 +9,11 @@
 
 use super::error::LedgerError;
 use super::log::Tip;
-use policy::LedgerLocation;
+use policy::{GivenFile, LedgerLocation};
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Why a ledger is not served from, though its chain is whole.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,7 +29,7 @@ pub enum Mismatch {
         /// The ledger.
         place: String,
         /// Where the mark would be.
-        mark: PathBuf,
+        mark: GivenFile,
         /// "is not there", or what is wrong with it.
         why: &'static str,
     },
@@ -53,7 +53,7 @@ pub enum Mismatch {
         /// The ledger.
         place: String,
         /// The mark.
-        mark: PathBuf,
+        mark: GivenFile,
     },
     /// Entries that were there are not.
     #[error(
@@ -124,7 +124,7 @@ impl Seen {
 
 /// The file.
 pub(super) struct Mark {
-    path: PathBuf,
+    path: GivenFile,
     /// Of the ledger's file; 0 for a database.
     inode: u64,
     /// None where there is none yet. With its device and inode.
@@ -194,7 +194,7 @@ impl Mark {
         file.set_len(SIZE as u64)?;
         file.write_all_at(slot, at)?;
         file.sync_all()?;
-        let folder = self.path.parent().filter(|f| !f.as_os_str().is_empty());
+        let folder = self.path.reveal().parent().filter(|f| !f.as_os_str().is_empty());
         File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
         self.file = Some(known(file)?);
         Ok(())
@@ -244,32 +244,32 @@ fn known(file: File) -> std::io::Result<(File, (u64, u64))> {
 }
 
 /// Where the mark of a ledger is.
-pub(super) fn path(location: &LedgerLocation) -> PathBuf {
-    let mut name = beside(location);
-    if let LedgerLocation::Sqlite(_) = location {
-        name.as_mut_os_string().push("-mark");
+pub(super) fn path(location: &LedgerLocation) -> GivenFile {
+    let name = beside(location);
+    match location {
+        LedgerLocation::Sqlite(_) => name.and("-mark"),
+        LedgerLocation::Postgres(_) => name,
     }
-    name
 }
 
 /// A file on this machine that is the ledger's alone, which the names of others that belong to it begin with.
-pub fn beside(location: &LedgerLocation) -> PathBuf {
+pub fn beside(location: &LedgerLocation) -> GivenFile {
     match location {
         LedgerLocation::Sqlite(file) => {
             // By whatever name it is opened, a file has one mark. One that is not there yet has its folder.
-            match (file.canonicalize(), file.parent(), file.file_name()) {
+            file.clone().map(|file| match (file.canonicalize(), file.parent(), file.file_name()) {
                 (Ok(found), ..) => found,
                 (Err(_), Some(folder), Some(name)) if !folder.as_os_str().is_empty() => {
                     folder.canonicalize().map_or_else(|_| file.clone(), |folder| folder.join(name))
                 }
-                _ => file.clone(),
-            }
+                _ => file,
+            })
         }
         LedgerLocation::Postgres(database) => database.mark.clone(),
     }
 }
 
-fn io(path: &Path, cause: &std::io::Error) -> LedgerError {
+fn io(path: &GivenFile, cause: &std::io::Error) -> LedgerError {
     LedgerError::Io { path: path.to_owned(), cause: cause.to_string() }
 }
 
@@ -283,7 +283,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let ledger = folder.path().join("books.db");
         std::fs::write(&ledger, "").unwrap();
-        let location = LedgerLocation::Sqlite(ledger);
+        let location = LedgerLocation::Sqlite(ledger.into());
         let find = || Mark::find(&location, true).unwrap();
         let mut mark = find();
         assert_eq!(mark.seen, None);

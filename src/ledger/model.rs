@@ -70,7 +70,7 @@ struct Faulty {
 }
 
 fn failed() -> LedgerError {
-    LedgerError::Io { path: NAME.into(), cause: "a fault of the test".into() }
+    LedgerError::Io { path: PathBuf::from(NAME).into(), cause: "a fault of the test".into() }
 }
 
 fn copy(from: &Path, cut: u64) -> PathBuf {
@@ -81,7 +81,7 @@ fn copy(from: &Path, cut: u64) -> PathBuf {
         }
     }
     // The mark of the copy is its own: a crash leaves the file where it is.
-    let mark = |folder: &Path| Mark::find(&LedgerLocation::Sqlite(folder.join(NAME)), true).unwrap();
+    let mark = |folder: &Path| Mark::find(&LedgerLocation::Sqlite(folder.join(NAME).into()), true).unwrap();
     let seen = mark(from).seen.unwrap();
     mark(&to).write(seen.first, seen.tip, seen.restored).unwrap();
     if cut > 0 {
@@ -288,7 +288,8 @@ async fn client(ledger: Ledger, user: String, mut dice: Dice) -> Known {
 
 /// Adds up what the entries say, by a reading of its own.
 fn tally(folder: &Path, known: &Known) -> u128 {
-    let mut owner = Owner::read(&LedgerLocation::Sqlite(folder.join(NAME))).unwrap_or_else(|e| panic!("{e}"));
+    let mut owner =
+        Owner::read(&LedgerLocation::Sqlite(folder.join(NAME).into())).unwrap_or_else(|e| panic!("{e}"));
     let mut sums: HashMap<(String, String, i64), u128> = HashMap::new();
     let (mut debits, mut last_at, mut users) = (0, 0, HashMap::new());
     let mut ids = HashSet::new();
@@ -351,7 +352,7 @@ fn tally(folder: &Path, known: &Known) -> u128 {
 /// The end of the WAL is lost behind a crash. Where that takes what the mark knows, nothing is served before its owner says
 /// what it cost. Gives whether it did.
 fn lose_the_end(folder: &Path, known: &mut Known, dice: &mut Dice) -> bool {
-    let place = LedgerLocation::Sqlite(folder.join(NAME));
+    let place = LedgerLocation::Sqlite(folder.join(NAME).into());
     let Ok(wal) = std::fs::OpenOptions::new().write(true).open(folder.join(format!("{NAME}-wal"))) else {
         return false;
     };
@@ -376,7 +377,7 @@ fn lose_the_end(folder: &Path, known: &mut Known, dice: &mut Dice) -> bool {
 fn world(seed: u64, runtime: &tokio::runtime::Runtime, only: Option<Fault>) -> [u32; 2] {
     let mut dice = Dice(seed);
     let mut folder = tempfile::tempdir().unwrap().keep();
-    let place = |folder: &Path| LedgerLocation::Sqlite(folder.join(NAME));
+    let place = |folder: &Path| LedgerLocation::Sqlite(folder.join(NAME).into());
     Ledger::create(&place(&folder), &terms()).unwrap();
     let clock = 20_000 * DAY + i64::try_from(dice.below(1 << 40)).unwrap();
     let (mut clock, mut known) = (owner::clock().max(clock), Known::default());
@@ -447,7 +448,7 @@ fn runtime() -> tokio::runtime::Runtime {
 fn after_a_failed_batch_the_books_are_what_the_log_says() {
     let (runtime, who) = (runtime(), Identity { user: "u".into(), role: None });
     let folder = tempfile::tempdir().unwrap();
-    let place = LedgerLocation::Sqlite(folder.path().join(NAME));
+    let place = LedgerLocation::Sqlite(folder.path().join(NAME).into());
     Ledger::create(&place, &terms()).unwrap();
     let (mut failures, mut written, mut clock) = (0, 0, owner::clock());
     for fault in [Fault::ErrorBefore, Fault::ErrorAfter] {

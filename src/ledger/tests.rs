@@ -46,7 +46,7 @@ fn place() -> Place {
 }
 
 fn at(path: &Path) -> LedgerLocation {
-    LedgerLocation::Sqlite(path.to_owned())
+    LedgerLocation::Sqlite(path.to_owned().into())
 }
 
 fn terms(budgets: &[Budget]) -> Terms {

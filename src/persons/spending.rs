@@ -78,12 +78,12 @@ pub struct Spending {
 }
 
 impl Spending {
-    /// Opens a file, or makes one that nobody but its owner reads.
+    /// Opens a file, or makes one that nobody but its owner reads. Messages name it as `named` does.
     ///
     /// # Errors
     /// The file is none, is another process's or another key's, or cannot be written.
-    pub fn open(path: &Path, secret: Secret) -> Result<Self, SpendingError> {
-        let shown = || path.display().to_string();
+    pub fn open(path: &Path, named: &str, secret: Secret) -> Result<Self, SpendingError> {
+        let shown = || named.to_owned();
         let mut options = std::fs::OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
         #[cfg(unix)]

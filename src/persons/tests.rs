@@ -11,7 +11,7 @@ fn secret() -> Secret {
 }
 
 fn spending(folder: &tempfile::TempDir) -> Spending {
-    Spending::open(&folder.path().join("persons.db"), secret()).unwrap()
+    Spending::open(&folder.path().join("persons.db"), "persons.db", secret()).unwrap()
 }
 
 /// As many reports as there are, in each window, for each person; a list is charged as a whole or not at all; a process that ends
@@ -73,14 +73,14 @@ fn the_file_is_sealed() {
     assert!(secret().person("surveya", "da@example.org") != ada);
     drop(spending(&folder));
     // With another key nobody would be known again, and each would have a whole window.
-    let opened = Spending::open(&path, Secret::new([8; 32]));
+    let opened = Spending::open(&path, "persons.db", Secret::new([8; 32]));
     assert!(matches!(opened, Err(SpendingError::Key(_))));
     let one = spending(&folder);
-    let opened = Spending::open(&path, secret());
+    let opened = Spending::open(&path, "persons.db", secret());
     assert!(matches!(opened, Err(SpendingError::InUse(_))));
     drop(one);
     std::fs::write(&path, "this is no file of ours, whatever it is").unwrap();
-    assert!(Spending::open(&path, secret()).is_err());
+    assert!(Spending::open(&path, "persons.db", secret()).is_err());
 }
 
 /// What a person says again is reported the same; what another says, or the same person to another question, has coins of its own.

@@ -75,7 +75,23 @@ impl<T: fmt::Debug> fmt::Debug for Given<T> {
     }
 }
 
+/// A file of the operator's: opened by what it is, named as the policy names it.
+pub type GivenFile = Given<PathBuf>;
+
+impl AsRef<Path> for Given<PathBuf> {
+    fn as_ref(&self) -> &Path {
+        &self.value
+    }
+}
+
 impl Given<PathBuf> {
+    /// Another file, whose name has this behind it.
+    pub fn and(&self, suffix: &str) -> Self {
+        let mut value = self.value.clone();
+        value.as_mut_os_string().push(suffix);
+        Self { value, written: self.written.as_ref().map(|written| format!("{written}{suffix}")) }
+    }
+
     /// Relative paths begin in this folder.
     pub(super) fn within(self, base: &Path) -> Self {
         self.map(|path| base.join(path))

@@ -88,10 +88,10 @@ pub(super) fn database(
     };
     let timeout = section.duration("timeout", f).unwrap_or(TIMEOUT);
     let mark = match section.get("mark") {
-        None => base.join(MARK),
+        None => base.join(MARK).into(),
         Some(_) => {
             let written = section.required_string("mark", "mark = \"/var/lib/noisegate/ledger.mark\"", f)?;
-            base.join(expand("mark", written, f)?.value.reveal())
+            expand("mark", written, f)?.value.map(PathBuf::from).within(base)
         }
     };
     usable.then_some(LedgerDatabase { url: url.value, password_file, schema, timeout, mark })

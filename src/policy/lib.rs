@@ -51,7 +51,7 @@ mod window;
 
 pub use error::{PolicyError, PolicyErrors};
 pub use folder::files;
-pub use given::{Given, Shown};
+pub use given::{Given, GivenFile, Shown};
 pub use json_path::is_jsonb;
 pub use keys::{Key, Keys, is_value};
 pub use model::*;

@@ -225,7 +225,7 @@ fn tls(server: &Section<'_, '_>, base: &Path, f: &mut Findings) -> Option<Tls> {
     let required = section.boolean("required", f).is_none_or(|b| b.value);
     let mut file = |key: &str| {
         let path = section.required_string(key, &format!("{key} = \"server.pem\""), f)?;
-        expand(key, path, f).map(|path| base.join(path.value.reveal()))
+        expand(key, path, f).map(|path| path.value.map(PathBuf::from).within(base))
     };
     let (cert, key) = (file("cert"), file("key"));
     let client_ca = section.get("client_ca").and_then(|_| file("client_ca"));

@@ -305,7 +305,10 @@ pub(super) fn ledger(root: &Section<'_, '_>, base: &Path, f: &mut Findings) -> O
     }
     ledger::warn_of_unused(&section, f);
     match url.value.reveal().strip_prefix("sqlite:") {
-        Some(path) if !path.is_empty() && path != ":memory:" => Some(LedgerLocation::Sqlite(base.join(path))),
+        Some(path) if !path.is_empty() && path != ":memory:" => {
+            let named = |url: String| PathBuf::from(url.strip_prefix("sqlite:").unwrap_or(&url));
+            Some(LedgerLocation::Sqlite(url.value.map(named).within(base)))
+        }
         _ => {
             f.error(
                 &url.span,

@@ -130,7 +130,7 @@ mod tests {
 
     async fn receipt(charge: &dp::Charge) -> Receipt {
         let folder = tempfile::tempdir().unwrap();
-        let place = LedgerLocation::Sqlite(folder.path().join("books.db"));
+        let place = LedgerLocation::Sqlite(folder.path().join("books.db").into());
         let budget = Budget {
             delta: "0.6".parse().unwrap(),
             selection_delta: "0.5".parse().unwrap(),

@@ -25,7 +25,7 @@ async fn receipt_in(accounting: Accounting, specs: &[Spec], epsilon: Ratio) -> R
 
 async fn receipt_of(accounting: Accounting, charge: Proven) -> Receipt {
     let folder = tempfile::tempdir().unwrap();
-    let place = LedgerLocation::Sqlite(folder.path().join("books.db"));
+    let place = LedgerLocation::Sqlite(folder.path().join("books.db").into());
     let budget = Budget {
         name: "everyone".into(),
         scope: Scope::Dataset,

@@ -17,7 +17,7 @@ fn terms() -> Terms {
 }
 
 fn open(path: &Path) -> Ledger {
-    Ledger::open(&LedgerLocation::Sqlite(path.to_owned()), &terms()).unwrap()
+    Ledger::open(&LedgerLocation::Sqlite(path.to_owned().into()), &terms()).unwrap()
 }
 
 fn charge() -> Charge {
@@ -71,7 +71,7 @@ fn what_was_acknowledged_survives_kill_9() {
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("books.db");
-    Ledger::create(&LedgerLocation::Sqlite(path.clone()), &terms()).unwrap();
+    Ledger::create(&LedgerLocation::Sqlite(path.clone().into()), &terms()).unwrap();
     let mut before = 0u128;
     for round in 0..12u64 {
         let mut child = Command::new(std::env::current_exe().unwrap())

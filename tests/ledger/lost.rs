@@ -72,7 +72,7 @@ impl Books {
     }
 
     fn location(&self) -> LedgerLocation {
-        LedgerLocation::Sqlite(self.path("books.db"))
+        LedgerLocation::Sqlite(self.path("books.db").into())
     }
 
     /// Eight debits by a process that is killed.
@@ -130,7 +130,7 @@ const DAMAGES: [(&str, bool, Damage); 7] = [
         std::fs::rename(books.path("books.db"), books.path("moved.db")).unwrap();
         assert!(matches!(open(&books.location()), Err(LedgerError::Missing(_))));
         assert!(matches!(Ledger::create(&books.location(), &terms()), Err(LedgerError::Exists(_))));
-        LedgerLocation::Sqlite(books.path("moved.db"))
+        LedgerLocation::Sqlite(books.path("moved.db").into())
     }),
     ("an older copy is put back", true, |books| {
         for suffix in ["-wal", "-shm"] {
@@ -153,16 +153,19 @@ const DAMAGES: [(&str, bool, Damage); 7] = [
         books.location()
     }),
     ("a hard link that was made before is served alone", false, |books| {
-        assert!(matches!(open(&LedgerLocation::Sqlite(books.path("link.db"))), Err(LedgerError::Linked(_))));
+        assert!(matches!(
+            open(&LedgerLocation::Sqlite(books.path("link.db").into())),
+            Err(LedgerError::Linked(_))
+        ));
         std::fs::remove_file(books.path("books.db")).unwrap();
-        LedgerLocation::Sqlite(books.path("link.db"))
+        LedgerLocation::Sqlite(books.path("link.db").into())
     }),
 ];
 
 #[test]
 fn rule_42_a_ledger_that_lost_its_end_is_refused() {
     if let Some(path) = std::env::var_os(CHILD) {
-        let ledger = open(&LedgerLocation::Sqlite(path.into())).unwrap();
+        let ledger = open(&LedgerLocation::Sqlite(PathBuf::from(path).into())).unwrap();
         pay(&ledger, "ada", 8).unwrap();
         println!("\npaid");
         std::io::stdin().read_line(&mut String::new()).unwrap();
@@ -266,7 +269,7 @@ fn rule_42_a_copy_is_not_served_until_its_owner_says_so() {
         for name in ["books.db", "books.db-mark"].into_iter().filter(|n| mark || !n.ends_with("mark")) {
             std::fs::copy(books.path(name), to.join(name)).unwrap();
         }
-        LedgerLocation::Sqlite(to.join("books.db"))
+        LedgerLocation::Sqlite(to.join("books.db").into())
     };
     let whole = copy(&books.path("whole"), true);
     assert!(matches!(books.refused(&whole), Mismatch::Copy { .. }));
@@ -319,7 +322,7 @@ fn rule_42_a_database_that_lost_entries_is_refused_by_who_has_seen_them() {
     let place = |name: &str| {
         let LedgerLocation::Postgres(database) = in_database(&db.superuser_url) else { panic!() };
         LedgerLocation::Postgres(noisegate::policy::LedgerDatabase {
-            mark: folder.path().join(name),
+            mark: folder.path().join(name).into(),
             ..database
         })
     };

@@ -19,6 +19,10 @@ const CASES: &[(&str, &str, &str)] = &[
     ("fetch@127.0.0.1:1/b", "fetch@127.0.0.1:1/b?sslmode=verify-full&sslrootcert=/${SECRET}", ""),
     ("postgres://fetch@127.0.0.1:1/b", "${SECRET}", ""),
     ("sqlite:l.db", "${SECRET}", ""),
+    // A ledger that cannot be made, and one that is.
+    ("sqlite:l.db", "sqlite:/nowhere/${SECRET}/l.db", ""),
+    ("sqlite:l.db", "sqlite:${SECRET}.db", ""),
+    ("listen", "tls = { cert = \"${SECRET}.crt\", key = \"${SECRET}.key\" }\nlisten", ""),
     ("[ledger]", "password_file = \"${SECRET}\"\n[ledger]", ""),
     ("[ledger]", "schema = \"${SECRET}\"\n[ledger]", ""),
     ("", "", "[metrics]\nlisten = \"${SECRET}\"\n"),
@@ -57,8 +61,18 @@ unit_column = \"rider_id\"
 async fn said(policy: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("policy.toml"), policy).unwrap();
-    let commands: [&[&str]; 5] =
-        [&["check"], &["check", "--offline"], &["serve"], &["explain", "SELECT 1"], &["budget", "show"]];
+    let commands: [&[&str]; 10] = [
+        &["check"],
+        &["check", "--offline"],
+        &["serve"],
+        &["explain", "SELECT 1"],
+        &["budget", "show"],
+        &["budget", "create"],
+        &["budget", "create"],
+        &["budget", "verify"],
+        &["serve"],
+        &["reload"],
+    ];
     let mut all = String::new();
     for arguments in commands {
         let mut command = Command::new(NOISEGATE);
@@ -85,6 +99,14 @@ async fn no_command_says_a_word_of_the_environment() {
         let said = said(&format!("{policy}{more}")).await;
         assert!(!said.contains(SECRET), "{instead}{more}: {said}");
     }
+}
+
+/// Whoever reads a message finds the file by the name that the policy gives it.
+#[tokio::test]
+async fn a_ledger_is_named_as_the_policy_names_it() {
+    let said = said(&POLICY.replacen("sqlite:l.db", "sqlite:${SECRET}.db", 1)).await;
+    assert!(said.contains("${SECRET}.db"), "{said}");
+    assert!(!said.contains(SECRET), "{said}");
 }
 
 #[tokio::test]

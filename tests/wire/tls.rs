@@ -30,7 +30,7 @@ fn certificate(folder: &Path, required: bool) -> TlsPolicy {
         .output()
         .expect("openssl is installed");
     assert!(status.status.success(), "{status:?}");
-    TlsPolicy { cert, key, required, client_ca: None }
+    TlsPolicy { cert: cert.into(), key: key.into(), required, client_ca: None }
 }
 
 fn server(required: bool) -> (Harness, TempDir) {
@@ -163,9 +163,9 @@ fn tls_from_the_first_byte_is_not_answered_without_a_certificate() {
 fn broken_certificates_are_errors_that_name_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let good = certificate(folder.path(), false);
-    let missing = TlsPolicy { cert: folder.path().join("absent.crt"), ..good.clone() };
+    let missing = TlsPolicy { cert: folder.path().join("absent.crt").into(), ..good.clone() };
     let swapped = TlsPolicy { cert: good.key.clone(), key: good.cert.clone(), ..good.clone() };
-    let nobody = TlsPolicy { client_ca: Some(folder.path().join("nobody.crt")), ..good.clone() };
+    let nobody = TlsPolicy { client_ca: Some(folder.path().join("nobody.crt").into()), ..good.clone() };
     let no_authority = TlsPolicy { client_ca: Some(good.key.clone()), ..good.clone() };
     for (policy, name) in [
         (missing, "absent.crt"),
@@ -220,7 +220,7 @@ fn certificates_of_clients_are_proofs_of_who_they_are() {
     signed(at, "two", "/CN=Cleo/CN=ana", "ours");
     signed(at, "none", "/O=Cleo", "ours");
     signed(at, "forged", "/CN=Cleo", "theirs");
-    let tls = TlsPolicy { client_ca: Some(at.join("ours.crt")), ..tls };
+    let tls = TlsPolicy { client_ca: Some(at.join("ours.crt").into()), ..tls };
     let server = Harness::with(Limits::default(), Some(Tls::load(&tls).unwrap()));
     let asked = |user: &str, card: Option<&str>, more: &str| {
         let card = card.map(|c| format!("sslcert={0}/{c}.crt sslkey={0}/{c}.key", at.display()));

@@ -6,7 +6,7 @@ use policy::{Accounting, Scope};
 #[test]
 fn create_makes_the_file_once_and_show_reads_it() {
     let folder = tempfile::tempdir().unwrap();
-    let ledger = LedgerLocation::Sqlite(folder.path().join("noisegate.db"));
+    let ledger = LedgerLocation::Sqlite(folder.path().join("noisegate.db").into());
     let budgets =
         [Budget::new("everyone", Scope::Dataset, Accounting::Zcdp, 8.into(), "1e-6".parse().unwrap())];
     assert!(matches!(show(&ledger, &budgets), Err(LedgerError::Missing(_))));
@@ -21,7 +21,7 @@ fn create_makes_the_file_once_and_show_reads_it() {
 #[tokio::test]
 async fn the_owner_reads_the_books_while_they_are_open() {
     let folder = tempfile::tempdir().unwrap();
-    let place = LedgerLocation::Sqlite(folder.path().join("books.db"));
+    let place = LedgerLocation::Sqlite(folder.path().join("books.db").into());
     let pure = |name: &str, scope, epsilon: u32| {
         Budget::new(name, scope, Accounting::Pure, epsilon.into(), 0.into())
     };
@@ -48,6 +48,6 @@ async fn the_owner_reads_the_books_while_they_are_open() {
     assert_eq!(text[5], "  nothing spent");
     let more = show(&place, &[pure("new", Scope::Dataset, 1)]).unwrap();
     assert!(more.contains("not in the ledger yet") && more.contains("not in the policy"), "{more}");
-    let nowhere = LedgerLocation::Sqlite(folder.path().join("nowhere.db"));
+    let nowhere = LedgerLocation::Sqlite(folder.path().join("nowhere.db").into());
     assert!(matches!(show(&nowhere, &budgets), Err(LedgerError::Missing(_))));
 }

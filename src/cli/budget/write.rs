@@ -29,9 +29,8 @@ fn open(ledger: &LedgerLocation) -> Result<Owner, LedgerError> {
 fn told(error: LedgerError) -> LedgerError {
     match error {
         LedgerError::InUse(path) => LedgerError::Impossible(format!(
-            "the ledger {} is in use by a running noisegate, which alone may write to a SQLite file: stop it, run this \
-             again, and start it. (A ledger in PostgreSQL can be written to at any time.) Nothing was changed",
-            path.display()
+            "the ledger {path} is in use by a running noisegate, which alone may write to a SQLite file: stop it, run this \
+             again, and start it. (A ledger in PostgreSQL can be written to at any time.) Nothing was changed"
         )),
         e => e,
     }

@@ -2,6 +2,7 @@
 
 use super::reloading::Reloader;
 pub use super::request::{Answer, Request};
+use policy::GivenFile;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -11,6 +12,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::time::timeout;
 
+/// The socket's name is the ledger's with this behind it.
+const SUFFIX: &str = "-control";
 /// More than any request has.
 const LONGEST_REQUEST: u64 = 64 << 10;
 /// More than any answer has: a policy has 16 MiB at most, and a mistake names a part of it.
@@ -21,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Where the socket is.
 pub fn path(ledger: &Path) -> PathBuf {
     let mut name = ledger.as_os_str().to_owned();
-    name.push("-control");
+    name.push(SUFFIX);
     name.into()
 }
 
@@ -117,9 +120,8 @@ async fn answer(reloader: &Reloader, request: &Request) -> Answer {
 }
 
 /// Why nobody answered.
-pub fn unanswered(ledger: &Path, error: &io::Error) -> String {
-    let path = path(ledger);
-    let path = path.display();
+pub fn unanswered(ledger: &GivenFile, error: &io::Error) -> String {
+    let path = ledger.and(SUFFIX);
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => format!(
             "no proxy serves from this ledger: nobody answers at {path}. If one does and ledger.url has changed, \

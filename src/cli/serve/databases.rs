@@ -53,7 +53,7 @@ pub async fn open(policies: Policies) -> Result<(Vec<Served>, Arc<Databases>), B
         let own = checked.policy.server.database.clone();
         let name = if folder { Some(checked.policy.database_name(&file)) } else { own };
         let beside = match checked.policy.ledger.clone() {
-            LedgerLocation::Sqlite(ledger) => ledger,
+            LedgerLocation::Sqlite(ledger) => ledger.reveal().clone(),
             LedgerLocation::Postgres(_) => file.clone(),
         };
         let books = |s: &&Served| same_books(&s.active.current().policy().ledger, &checked.policy.ledger);

@@ -27,7 +27,7 @@ pub struct ToldApart {
 pub(in crate::gateway) fn secrets(policy: &Policy) -> Result<Vec<Secret>, String> {
     let of = policy.collects.iter().filter_map(|c| c.person.as_ref().map(|p| (c, p)));
     of.map(|(c, p)| {
-        let key = CacheKey::File(p.key_file.clone().into()).read();
+        let key = CacheKey::File(p.key_file.clone()).read();
         key.map(Secret::new).map_err(|e| format!("[collect.{}]: {e}", c.name))
     })
     .collect()
@@ -42,18 +42,19 @@ impl Files {
         for ((collect, person), secret) in of.zip(secrets) {
             let spending = match &person.limit {
                 None => None,
-                Some(limit) => Some(match files.get(&limit.file) {
+                Some(limit) => Some(match files.get(limit.file.reveal()) {
                     // Under another key everybody would be somebody new.
                     Some(file) if !file.lock().unwrap_or_else(PoisonError::into_inner).is_under(&secret) => {
-                        let other = SpendingError::Key(limit.file.display().to_string());
+                        let other = SpendingError::Key(limit.file.to_string());
                         return Err(format!("[collect.{}]: {other}", collect.name));
                     }
                     Some(file) => file.clone(),
                     None => {
-                        let opened = Spending::open(&limit.file, secret.clone());
+                        let opened =
+                            Spending::open(limit.file.reveal(), &limit.file.to_string(), secret.clone());
                         let opened = opened.map_err(|e| format!("[collect.{}]: {e}", collect.name))?;
                         let opened = Arc::new(Mutex::new(opened));
-                        files.insert(limit.file.clone(), opened.clone());
+                        files.insert(limit.file.reveal().clone(), opened.clone());
                         opened
                     }
                 }),

@@ -12,8 +12,8 @@ use super::chain::{Gap, Read, Row, Tip, Walk};
 use super::{Begun, Log, ReadChange, Visit};
 use crate::error::LedgerError;
 use file::Place;
+use policy::GivenFile;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
-use std::path::Path;
 
 /// A log in a file.
 pub struct Sqlite {
@@ -39,11 +39,11 @@ struct Batch {
 }
 
 impl Sqlite {
-    pub(super) fn create(path: &Path, first: &[String]) -> Result<(), LedgerError> {
+    pub(super) fn create(path: &GivenFile, first: &[String]) -> Result<(), LedgerError> {
         schema::create(path, first)
     }
 
-    pub(super) fn open(path: &Path) -> Result<Self, LedgerError> {
+    pub(super) fn open(path: &GivenFile) -> Result<Self, LedgerError> {
         let mut place = Place::find(path)?;
         place.lock()?;
         let connection = schema::connect(&place.path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
@@ -61,7 +61,7 @@ impl Sqlite {
         Ok(log)
     }
 
-    pub(super) fn open_read_only(path: &Path) -> Result<Self, LedgerError> {
+    pub(super) fn open_read_only(path: &GivenFile) -> Result<Self, LedgerError> {
         let place = Place::find(path)?;
         let connection = schema::connect(&place.path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         schema::check(&place.path, &connection)?;

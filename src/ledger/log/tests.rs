@@ -3,7 +3,7 @@ use super::*;
 
 fn place() -> (tempfile::TempDir, LedgerLocation) {
     let folder = tempfile::tempdir().unwrap();
-    let location = LedgerLocation::Sqlite(folder.path().join("books.db"));
+    let location = LedgerLocation::Sqlite(folder.path().join("books.db").into());
     (folder, location)
 }
 

@@ -184,7 +184,7 @@ fn two_proxies_that_share_and_lose_commits_never_answer_one_too_many() {
                 password_file: None,
                 schema: "books".into(),
                 timeout: Duration::ZERO,
-                mark: folder.path().join(name),
+                mark: folder.path().join(name).into(),
             });
             let log = Box::new(Shared::new(&server, Dice(dice.next())));
             let keeper = Keeper::load(log, Mark::find(&location, true).unwrap(), &location).unwrap();

@@ -3,10 +3,11 @@
 use crate::budget;
 use crate::environment::expand;
 use crate::error::Findings;
+use crate::given::GivenFile;
 use crate::model::{Collect, Collected, Limit, Person};
 use crate::reader::{Section, shorten};
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Keys that mean nothing without a person.
 const OF_PERSONS: [&str; 5] = ["person_key_file", "epsilon", "window", "persons", "permanent"];
@@ -47,11 +48,16 @@ pub(super) fn person(
         let hint = "write for example: epsilon = 3.0 and window = \"30d\"; or permanent = true";
         f.error(&column.span, "person has nothing to be for", hint);
     }
-    Some(Person { column: column.value, key_file: base.join(key_file?.value.reveal()), permanent, limit })
+    Some(Person {
+        column: column.value,
+        key_file: key_file?.value.map(PathBuf::from).within(base),
+        permanent,
+        limit,
+    })
 }
 
 /// The file of what persons have said, and the key that it is under.
-pub(super) fn kept(collect: &Collect) -> Option<(&Path, &Path)> {
+pub(super) fn kept(collect: &Collect) -> Option<(&GivenFile, &GivenFile)> {
     let person = collect.person.as_ref()?;
     Some((&person.limit.as_ref()?.file, &person.key_file))
 }
@@ -93,9 +99,9 @@ fn limit(
     let file = match section.get("persons") {
         Some(_) => {
             let written = section.required_string("persons", "persons = \"survey.persons.db\"", f)?;
-            expand("persons", written, f)?.value.reveal().clone()
+            expand("persons", written, f)?.value.map(PathBuf::from)
         }
-        None => format!("{name}.persons.db"),
+        None => PathBuf::from(format!("{name}.persons.db")).into(),
     };
     // Rounded down: the rows of a window never exceed its ε.
     let rows = (&epsilon.value / row).with_scale_round(0, RoundingMode::Floor).to_u64().unwrap_or(u64::MAX);
@@ -104,5 +110,5 @@ fn limit(
         f.error(&epsilon.span, what, "write at least what a row costs, or lower the epsilon of its columns");
         return None;
     }
-    Some(Limit { epsilon: epsilon.value, window: window.as_secs(), rows, file: base.join(file) })
+    Some(Limit { epsilon: epsilon.value, window: window.as_secs(), rows, file: file.within(base) })
 }

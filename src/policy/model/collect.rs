@@ -1,10 +1,10 @@
 //! What is collected by local differential privacy: `[collect.NAME]`.
 
+use crate::given::GivenFile;
 use bigdecimal::{BigDecimal, ToPrimitive};
 use dp::Ratio;
 use dp::randomised::{Mean, Oracle, OracleKind, Sets};
 use schema::SqlType;
-use std::path::PathBuf;
 
 /// `[collect.NAME]`: rows that writers send, and of which nothing is stored but randomised reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct Person {
     /// The column's name, in what is written alone.
     pub column: String,
     /// The file of the key that persons are known by.
-    pub key_file: PathBuf,
+    pub key_file: GivenFile,
     /// A person's value is reported the same each time.
     pub permanent: bool,
     /// How much one person may say.
@@ -52,7 +52,7 @@ pub struct Limit {
     /// Rows that this allows.
     pub rows: u64,
     /// The file in which it is kept, sealed.
-    pub file: PathBuf,
+    pub file: GivenFile,
 }
 
 /// Who randomises what is collected.
@@ -70,7 +70,7 @@ pub struct Shuffled {
     /// The public key of the shuffler, as `noisegate key` prints it.
     pub shuffler_key: String,
     /// The file of the key that opens the inner layer.
-    pub analyser_key_file: crate::given::Given<PathBuf>,
+    pub analyser_key_file: GivenFile,
     /// Reports that go out together.
     pub min_batch: u64,
     /// Seconds after which a smaller batch goes out, which says so.

@@ -1,14 +1,13 @@
 //! Where the books are: `[ledger]`.
 
-use crate::given::Given;
-use std::path::PathBuf;
+use crate::given::{Given, GivenFile};
 use std::time::Duration;
 
 /// `ledger.url`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LedgerLocation {
     /// A SQLite file; relative paths are relative to the policy.
-    Sqlite(PathBuf),
+    Sqlite(GivenFile),
     /// A schema of a PostgreSQL database.
     Postgres(LedgerDatabase),
 }
@@ -19,13 +18,13 @@ pub struct LedgerDatabase {
     /// The connection; it may hold a password.
     pub url: Given<String>,
     /// The password, where the URL has none.
-    pub password_file: Option<Given<PathBuf>>,
+    pub password_file: Option<GivenFile>,
     /// The schema that is all the ledger's.
     pub schema: String,
     /// What the database gets to answer. Then statements are refused.
     pub timeout: Duration,
     /// The file in which this proxy notes where the ledger ends.
-    pub mark: PathBuf,
+    pub mark: GivenFile,
 }
 
 impl std::fmt::Debug for LedgerDatabase {
@@ -38,7 +37,7 @@ impl std::fmt::Debug for LedgerDatabase {
 impl std::fmt::Display for LedgerLocation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Sqlite(path) => path.display().fmt(f),
+            Self::Sqlite(path) => path.fmt(f),
             Self::Postgres(database) => database.fmt(f),
         }
     }

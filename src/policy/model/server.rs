@@ -1,6 +1,6 @@
 //! Where clients arrive: `[server]`.
 
-use crate::given::Given;
+use crate::given::{Given, GivenFile};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -53,11 +53,11 @@ pub enum Listen {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tls {
     /// PEM file of the certificate chain.
-    pub cert: PathBuf,
+    pub cert: GivenFile,
     /// PEM file of the key.
-    pub key: PathBuf,
+    pub key: GivenFile,
     /// Refuse connections without TLS.
     pub required: bool,
     /// PEM file of those who vouch for clients' certificates, if these are asked for.
-    pub client_ca: Option<PathBuf>,
+    pub client_ca: Option<GivenFile>,
 }

@@ -12,7 +12,7 @@ const CHILD: &str = "NOISEGATE_TEST_LOG";
 /// Appends until it is killed, and prints each row once its batch is committed.
 fn append_forever(place: &str) -> ! {
     let location = match place.strip_prefix("file:") {
-        Some(path) => LedgerLocation::Sqlite(path.into()),
+        Some(path) => LedgerLocation::Sqlite(std::path::PathBuf::from(path).into()),
         None => in_database(place),
     };
     let mut log = open(&location).unwrap_or_else(|e| panic!("{e}"));
@@ -36,7 +36,7 @@ fn hex(bytes: &[u8]) -> String {
 
 fn start(store: &Store) -> (Child, BufReader<ChildStdout>) {
     let place = match &store.location {
-        LedgerLocation::Sqlite(file) => format!("file:{}", file.display()),
+        LedgerLocation::Sqlite(file) => format!("file:{}", file.reveal().display()),
         LedgerLocation::Postgres(_) => store.db().superuser_url.clone(),
     };
     let mut child = Command::new(std::env::current_exe().unwrap())

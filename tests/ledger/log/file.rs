@@ -26,12 +26,12 @@ fn one_process_has_a_file() {
     let link = store.file().with_file_name("link.db");
     std::fs::hard_link(store.file(), &link).unwrap();
     for name in [&store.file(), &link] {
-        let refused = open(&LedgerLocation::Sqlite(name.clone())).err().unwrap();
+        let refused = open(&LedgerLocation::Sqlite(name.clone().into())).err().unwrap();
         assert!(matches!(refused, LedgerError::Linked(_)), "{refused}");
     }
     std::fs::rename(store.file(), store.file().with_file_name("away")).unwrap();
     std::fs::remove_file(store.file().with_file_name("away")).unwrap();
-    let refused = open(&LedgerLocation::Sqlite(link.clone())).err().unwrap();
+    let refused = open(&LedgerLocation::Sqlite(link.clone().into())).err().unwrap();
     assert!(matches!(refused, LedgerError::InUse(_)), "{refused}");
     let other = Command::new("flock").args(["--nonblock", "--exclusive"]).arg(&link).arg("true").status();
     assert!(!other.unwrap().success(), "another process would have it");
@@ -66,7 +66,7 @@ fn a_file_that_is_moved_or_replaced_is_noticed_until_it_is_back() {
 fn what_is_no_ledger_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("books.db");
-    let location = LedgerLocation::Sqlite(file.clone());
+    let location = LedgerLocation::Sqlite(file.clone().into());
     let refused = |what: &str| {
         for refused in [open(&location).err(), log::open_read_only(&location).err()] {
             let refused = refused.unwrap();
@@ -98,7 +98,7 @@ fn crashed(from: &Path) -> (tempfile::TempDir, LedgerLocation) {
         let name = format!("books.db{suffix}");
         std::fs::copy(from.with_file_name(&name), folder.path().join(&name)).unwrap();
     }
-    let location = LedgerLocation::Sqlite(folder.path().join("books.db"));
+    let location = LedgerLocation::Sqlite(folder.path().join("books.db").into());
     (folder, location)
 }
 
@@ -158,7 +158,7 @@ fn a_damaged_page_is_noticed() {
     let mut noticed = 0;
     for at in (0..bytes.len()).step_by(97) {
         let folder = tempfile::tempdir().unwrap();
-        let location = LedgerLocation::Sqlite(folder.path().join("books.db"));
+        let location = LedgerLocation::Sqlite(folder.path().join("books.db").into());
         let mut bytes = bytes.clone();
         bytes[at] ^= 0x11;
         std::fs::write(folder.path().join("books.db"), bytes).unwrap();
@@ -175,7 +175,7 @@ const CHILD: &str = "NOISEGATE_TEST_FULL";
 
 /// Appends until the disk is full, three times more, and once more when it is told that there is room.
 fn fill(path: &Path) {
-    let mut log = open(&LedgerLocation::Sqlite(path.to_owned())).unwrap();
+    let mut log = open(&LedgerLocation::Sqlite(path.to_owned().into())).unwrap();
     let body = "z".repeat(500);
     let mut errors = 0;
     while errors < 3 {

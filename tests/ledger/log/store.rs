@@ -31,7 +31,7 @@ impl Store {
         match kind {
             Kind::Sqlite => {
                 let folder = tempfile::tempdir().unwrap();
-                let location = LedgerLocation::Sqlite(folder.path().join("books.db"));
+                let location = LedgerLocation::Sqlite(folder.path().join("books.db").into());
                 Self { location, folder: Some(folder), db: None }
             }
             Kind::Postgres => {
@@ -94,7 +94,7 @@ pub fn in_database(url: &str) -> LedgerLocation {
         password_file: None,
         schema: "noisegate_ledger".into(),
         timeout: Duration::from_secs(10),
-        mark: "/nonexistent/mark".into(),
+        mark: std::path::PathBuf::from("/nonexistent/mark").into(),
     })
 }
 

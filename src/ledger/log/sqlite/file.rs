@@ -1,10 +1,10 @@
 //! The file's place: the lock on it, and whether it is still what is open.
 
 use crate::error::LedgerError;
+use policy::GivenFile;
 use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// Device and inode of a file.
@@ -24,7 +24,7 @@ struct Lock {
 }
 
 impl Lock {
-    fn take(path: &Path) -> Result<Self, LedgerError> {
+    fn take(path: &GivenFile) -> Result<Self, LedgerError> {
         let found = std::fs::metadata(path).map_err(|e| io(path, e))?;
         if !found.is_file() {
             return Err(io(path, "it is no file"));
@@ -66,7 +66,7 @@ fn file_id(found: std::io::Result<std::fs::Metadata>) -> Option<FileId> {
 
 /// Where the ledger is.
 pub(super) struct Place {
-    pub(super) path: PathBuf,
+    pub(super) path: GivenFile,
     /// The files that the connection has open.
     files: [Option<FileId>; 2],
     /// Held for as long as the log lives.
@@ -75,9 +75,9 @@ pub(super) struct Place {
 
 impl Place {
     /// The file must be there.
-    pub(super) fn find(path: &Path) -> Result<Self, LedgerError> {
-        match path.canonicalize() {
-            Ok(path) => Ok(Self { path, files: [None; 2], lock: None }),
+    pub(super) fn find(path: &GivenFile) -> Result<Self, LedgerError> {
+        match std::fs::canonicalize(path) {
+            Ok(found) => Ok(Self { path: path.clone().map(|_| found), files: [None; 2], lock: None }),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Err(LedgerError::Missing(path.to_owned())),
             Err(e) => Err(io(path, e)),
         }
@@ -91,7 +91,7 @@ impl Place {
 
     /// What is at the places of the ledger and of its WAL now.
     fn found(&self) -> [Option<FileId>; 2] {
-        [self.path.clone(), beside(&self.path, "-wal")].map(|place| file_id(std::fs::metadata(place)))
+        [self.path.clone(), self.path.and("-wal")].map(|place| file_id(std::fs::metadata(place)))
     }
 
     /// The connection has just been made.
@@ -106,7 +106,7 @@ impl Place {
     }
 
     pub(super) fn shown(&self) -> String {
-        self.path.display().to_string()
+        self.path.to_string()
     }
 
     pub(super) fn io(&self, cause: impl std::fmt::Display) -> LedgerError {
@@ -114,13 +114,6 @@ impl Place {
     }
 }
 
-pub(super) fn io(path: &Path, cause: impl std::fmt::Display) -> LedgerError {
+pub(super) fn io(path: &GivenFile, cause: impl std::fmt::Display) -> LedgerError {
     LedgerError::Io { path: path.to_owned(), cause: cause.to_string() }
-}
-
-/// A file with the same name and something after it.
-pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
 }

@@ -1,8 +1,9 @@
 //! The file's tables, how it is made, and how it is opened.
 
-use super::file::{beside, io};
+use super::file::io;
 use crate::error::LedgerError;
 use crate::log::Tip;
+use policy::GivenFile;
 use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 use std::path::Path;
 
@@ -36,9 +37,9 @@ BEGIN SELECT RAISE(ABORT, 'entries are numbered without a gap'); END;
 ";
 
 /// Makes the file.
-pub(super) fn create(path: &Path, first: &[String]) -> Result<(), LedgerError> {
-    let wal = beside(path, "-wal");
-    if wal.exists() {
+pub(super) fn create(path: &GivenFile, first: &[String]) -> Result<(), LedgerError> {
+    let wal = path.and("-wal");
+    if wal.reveal().exists() {
         // That of a ledger that was here, and is open still or did not end in order: SQLite would take it for ours.
         return Err(LedgerError::Exists(wal));
     }
@@ -60,7 +61,7 @@ pub(super) fn create(path: &Path, first: &[String]) -> Result<(), LedgerError> {
     filled
 }
 
-fn fill(path: &Path, first: &[String]) -> Result<(), LedgerError> {
+fn fill(path: &GivenFile, first: &[String]) -> Result<(), LedgerError> {
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     write_first(&mut connection, first).map_err(|e| io(path, e))
 }
@@ -83,8 +84,8 @@ fn write_first(connection: &mut Connection, first: &[String]) -> rusqlite::Resul
 }
 
 /// The file's name must survive a power failure too.
-fn sync_folder(path: &Path) -> Result<(), LedgerError> {
-    let folder = match path.parent() {
+fn sync_folder(path: &GivenFile) -> Result<(), LedgerError> {
+    let folder = match path.reveal().parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
@@ -92,7 +93,7 @@ fn sync_folder(path: &Path) -> Result<(), LedgerError> {
 }
 
 /// A connection whose commits are on disk when they return: WAL with `synchronous=FULL` syncs the log at every commit.
-pub(super) fn connect(path: &Path, access: OpenFlags) -> Result<Connection, LedgerError> {
+pub(super) fn connect(path: &GivenFile, access: OpenFlags) -> Result<Connection, LedgerError> {
     let wrong = |e: rusqlite::Error| explain(path, &e);
     let connection =
         Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(wrong)?;
@@ -118,7 +119,7 @@ fn durable(connection: &Connection) -> rusqlite::Result<Result<(), String>> {
 }
 
 /// Checks that the file is a ledger.
-pub(super) fn check(path: &Path, connection: &Connection) -> Result<(), LedgerError> {
+pub(super) fn check(path: &GivenFile, connection: &Connection) -> Result<(), LedgerError> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     let foreign = |why: String| LedgerError::Foreign { path: path.to_owned(), why };
     if pragma("application_id").map_err(|e| explain(path, &e))? != APPLICATION_ID {
@@ -132,7 +133,7 @@ pub(super) fn check(path: &Path, connection: &Connection) -> Result<(), LedgerEr
 }
 
 /// SQLite's "file is not a database".
-pub(super) fn explain(path: &Path, error: &rusqlite::Error) -> LedgerError {
+pub(super) fn explain(path: &GivenFile, error: &rusqlite::Error) -> LedgerError {
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => {
             LedgerError::Foreign { path: path.to_owned(), why: "it is not a SQLite file".into() }
@@ -147,7 +148,7 @@ mod tests {
 
     #[test]
     fn what_keeps_no_wal_is_refused() {
-        let memory = connect(Path::new(":memory:"), OpenFlags::SQLITE_OPEN_READ_WRITE);
+        let memory = connect(&std::path::PathBuf::from(":memory:").into(), OpenFlags::SQLITE_OPEN_READ_WRITE);
         let refused = memory.err().map(|e| e.to_string()).unwrap_or_default();
         assert!(refused.contains("journal_mode is memory"), "{refused}");
     }
