@@ -10,6 +10,8 @@ mod bikes;
 mod cache_key;
 mod errors_document;
 mod explain;
+#[path = "../plans/mod.rs"]
+mod plans;
 mod policy;
 mod policy_reference;
 mod rounds;
@@ -17,3 +19,4 @@ mod scripts;
 #[path = "../support/mod.rs"]
 mod support;
 mod weights;
+mod written_down;

@@ -523,7 +523,7 @@ pub fn settings(max_groups: u32, max_rows: u32) -> Settings {
     }
 }
 
-fn constants() -> Constants {
+pub fn constants() -> Constants {
     let text = |s: &str| s.to_owned();
     Constants {
         now: text("2025-01-01 00:00:00+00"),

@@ -28,6 +28,8 @@ mod harness;
 mod huge;
 mod light;
 mod mutants;
+#[path = "../plans/mod.rs"]
+mod plans;
 mod query;
 mod questions;
 mod rng;
@@ -38,6 +40,7 @@ mod support;
 mod ways;
 #[path = "../worst/mod.rs"]
 mod worst;
+mod written_down;
 
 use data::Variant;
 use harness::{Claim, Lab, Refusal, Use, settings};
