@@ -212,29 +212,29 @@ impl Domain {
     }
 
     /// The same with the values of series written out, where the text alone says which they are: a list has a size that the
-    /// kernel counts. `utc`: the session's time zone is.
+    /// kernel counts. `utc`: the session's time zone is. Series of more than `most` values stay what they are.
     #[must_use]
-    pub fn written_out(self, utc: bool) -> Self {
+    pub fn written_out(self, utc: bool, most: usize) -> Self {
         match self {
             Domain::Image(mut image) => {
                 for base in &mut image.bases {
-                    base.domain = base.domain.clone().written_out(utc);
+                    base.domain = base.domain.clone().written_out(utc, most);
                 }
                 Domain::Image(image)
             }
-            other => other.members(utc).map_or(other, Domain::Values),
+            other => other.members(utc, most).map_or(other, Domain::Values),
         }
     }
 
-    /// The values of a series.
-    fn members(&self, utc: bool) -> Option<Vec<String>> {
+    /// The values of a series, of `most` at most.
+    fn members(&self, utc: bool, most: usize) -> Option<Vec<String>> {
+        let count = self.enumerated().filter(|n| *n <= most)?;
         let known = |from: &SqlType| utc || *from != SqlType::Timestamptz;
         let written = |first: i64, last: i64, start: &dyn Fn(i64) -> Option<i64>, text: fn(i64) -> String| {
             (first..=last).map(|n| start(n).filter(|at| *at >= FIRST).map(text)).collect()
         };
         match self {
             Domain::Series { lo, hi, step } if lo.is_integer() && step.is_integer() => {
-                let count = self.enumerated()?;
                 let each = (0..count as u64).map(|i| lo + step * BigDecimal::from(i)).filter(|v| v <= hi);
                 Some(each.map(|v| v.normalized().to_plain_string()).collect())
             }
@@ -341,20 +341,23 @@ mod tests {
         let at = |day: i64| schema::time::days(2024, 1, 1) * DAY + day * DAY;
         let months = |from| Domain::DateTrunc { unit: "month", lo: at(20), hi: at(40), from };
         let listed = Domain::Values(vec!["2024-01-01 00:00:00".into(), "2024-02-01 00:00:00".into()]);
-        assert_eq!(months(SqlType::Timestamp).written_out(false), listed);
-        assert_eq!(months(SqlType::Date).written_out(false), listed);
-        assert_eq!(months(SqlType::Timestamptz).written_out(true), listed);
-        assert_eq!(months(SqlType::Timestamptz).written_out(false), months(SqlType::Timestamptz));
+        assert_eq!(months(SqlType::Timestamp).written_out(false, 500), listed);
+        assert_eq!(months(SqlType::Date).written_out(false, 500), listed);
+        assert_eq!(months(SqlType::Timestamptz).written_out(true, 500), listed);
+        assert_eq!(months(SqlType::Timestamptz).written_out(false, 500), months(SqlType::Timestamptz));
         let series = |step: &str| {
             let number = |s: &str| s.parse::<BigDecimal>().unwrap();
             Domain::Series { lo: number("0"), hi: number("25"), step: number(step) }
         };
         assert_eq!(
-            series("10").written_out(false),
+            series("10").written_out(false, 500),
             Domain::Values(["0", "10", "20"].map(String::from).into())
         );
-        assert_eq!(series("0.5").written_out(false), series("0.5"));
+        assert_eq!(series("0.5").written_out(false, 500), series("0.5"));
+        assert_eq!(series("10").written_out(false, 2), series("10"));
+        let hours = Domain::DateTrunc { unit: "hour", lo: at(0), hi: at(800_000), from: SqlType::Timestamp };
+        assert_eq!(hours.clone().written_out(true, 1_000_000), hours);
         let early = Domain::DateTrunc { unit: "decade", lo: FIRST, hi: FIRST, from: SqlType::Timestamp };
-        assert_eq!(early.clone().written_out(true), early);
+        assert_eq!(early.clone().written_out(true, 500), early);
     }
 }

@@ -63,7 +63,8 @@ pub(super) fn decide(
     let narrowed = Narrowed::new(flattener, &ranges::ranges(&conditions, settings.utc()));
     let mut found = Vec::with_capacity(keys.len());
     let mut reasons = Vec::with_capacity(keys.len());
-    let mut product: usize = 1;
+    // How many groups there are, and how many of them are read, where one key has no values.
+    let (mut product, mut read): (usize, usize) = (1, 1);
     let within: Vec<Scalar> =
         keys.iter().zip(written).map(|(k, expr)| narrowed.lower(&k.scalar, expr)).collect();
     let size_of = |table: usize, column: &str| {
@@ -80,12 +81,15 @@ pub(super) fn decide(
         let domain = clock::narrowed(domain, &k.scalar, &conditions);
         let with_null = k.scalar.nullable() && !conditions.iter().any(|f| rejects_null(f, &k.scalar));
         let size = domain.size(&size_of)?;
-        product = product.saturating_mul(size.saturating_add(usize::from(with_null)));
+        let size = size.saturating_add(usize::from(with_null));
+        product = product.saturating_mul(size);
+        // A key without any value makes no groups, and those beside it are read all the same.
+        read = read.saturating_mul(size.max(1));
         reasons.push(format!("{}: {}", k.label, describe(policy, &domain, with_null)));
         found.push((domain, with_null));
     }
-    if product > limit {
-        let why = format!("{product} public groups would exceed limits.max_public_groups = {limit}");
+    if read > limit {
+        let why = format!("{read} public groups would exceed limits.max_public_groups = {limit}");
         return private(why, remedy::of_too_many(limit));
     }
     for (k, d) in keys.iter_mut().zip(found) {
@@ -94,7 +98,7 @@ pub(super) fn decide(
     let mut only = over_keys(&conditions, keys);
     only.extend(together::together(keys, &within, settings.utc()));
     if product <= WRITTEN.min(settings.max_groups as usize) {
-        write_out(keys, settings.utc());
+        write_out(keys, settings.utc(), limit);
     }
     let narrower = match only.len() {
         0 => String::new(),
@@ -108,9 +112,9 @@ pub(super) fn decide(
 const WRITTEN: usize = 500;
 
 /// Lists the values of series, where then all keys are listed: the kernel counts the groups, and where a unit may touch as many
-/// nothing is ranked or spread.
-fn write_out(keys: &mut [Key], utc: bool) {
-    let each = keys.iter().map(|k| k.domain.clone().map(|(d, null)| (d.written_out(utc), null)));
+/// nothing is ranked or spread. Few groups may be computed from very many values: series of more than `most` are not listed.
+fn write_out(keys: &mut [Key], utc: bool, most: usize) {
+    let each = keys.iter().map(|k| k.domain.clone().map(|(d, null)| (d.written_out(utc, most), null)));
     let each: Vec<_> = each.collect();
     if each.iter().all(|d| d.as_ref().is_some_and(|(d, _)| d.listed().is_some())) {
         keys.iter_mut().zip(each).for_each(|(k, d)| k.domain = d);
