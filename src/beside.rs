@@ -133,7 +133,7 @@ impl Beside {
     }
 }
 
-/// What this thread has had of its processor.
+/// The processor's time that this thread has had.
 fn on_this_thread() -> Duration {
     clock_gettime(ClockId::ThreadCPUTime).try_into().unwrap_or_default()
 }

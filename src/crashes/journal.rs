@@ -74,7 +74,7 @@ impl Journal {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Its slot, if it is to outlive this process.
+    /// Gives a statement its slot, if it is to outlive this process.
     pub(super) fn begin(&self, shape: &Shape, written: bool) -> Option<u32> {
         let mut slots = self.slots();
         if !written {

@@ -49,7 +49,7 @@ impl Session {
         self.active.record().clone()
     }
 
-    /// What crashes know a text by, if they may know it.
+    /// The form by which crashes know a text, if they may know it.
     pub(super) fn shape(&self, text: &str) -> Option<Shape> {
         let gateway = &self.gateway;
         gateway.crashes.as_ref()?;

@@ -27,12 +27,12 @@ pub struct Statement {
     pub(super) watched: Watched,
 }
 
-/// What its work is watched by.
+/// How the work on a statement is watched: its time, and whether the process ends in it.
 #[derive(Clone, Default)]
 pub struct Watched {
-    /// How each step went the last time.
+    /// Whether each step was brief the last time.
     pub brief: Brief,
-    /// What crashes know it by, if they may.
+    /// The form by which crashes know the statement, if they may know it.
     pub shape: Option<Shape>,
 }
 
@@ -52,7 +52,7 @@ impl Statement {
         own.saturating_add(self.others.iter().map(Self::plan_bytes).sum::<usize>())
     }
 
-    /// What its work is watched by.
+    /// How the work on it is watched.
     pub fn watched(&self) -> Watched {
         self.watched.clone()
     }
@@ -103,7 +103,7 @@ impl Portal {
         class(&self.kind)
     }
 
-    /// What the statement's work is watched by.
+    /// How the work on the statement is watched.
     pub fn watched(&self) -> Watched {
         self.watched.clone()
     }

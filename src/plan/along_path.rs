@@ -60,7 +60,11 @@ impl AlongPath {
                 equal.push((place(bindings.get(outer)?, key)?, own.clone()));
             }
             let around = around?;
-            let led_to = Binding { name: "path".to_owned(), ..bindings.get(around)?.clone() };
+            let led_to = Binding {
+                name: "path".to_owned(),
+                origin: Origin::AddedBy(Rule::AlongPath),
+                ..bindings.get(around)?.clone()
+            };
             let column = place(&led_to, unit)?;
             let unit = Expr::new(ExprKind::Column { binding: around, column }, pos);
             let inside =

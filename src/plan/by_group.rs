@@ -131,7 +131,12 @@ impl ByGroup {
         if done {
             let columns = self.grouped.items.iter().map(|i| i.name.clone()).collect();
             let name = "group".to_owned();
-            statement.bindings.push(Binding { name, source: Source::Derived, columns });
+            statement.bindings.push(Binding {
+                name,
+                source: Source::Derived,
+                columns,
+                origin: Origin::AddedBy(Rule::ByGroup),
+            });
         }
         done
     }

@@ -16,6 +16,9 @@ use policy::{Policy, Privacy, Table, UnitPath};
 use schema::SqlType;
 use sql::ast::*;
 
+/// A table that stands there because of it alone; what stands for the analyst's own is still theirs.
+const BY_CAP: Origin = Origin::AddedBy(Rule::Cap);
+
 /// A relation to be read so.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cap {
@@ -221,8 +224,12 @@ fn along(
 ) -> (From, usize) {
     for (i, step) in steps.iter().enumerate() {
         let columns = step.table.columns.iter().map(|c| c.name.clone()).collect();
-        let parent =
-            bind(Binding { name: step.table.name.clone(), source: Source::Table(step.index), columns });
+        let parent = bind(Binding {
+            name: step.table.name.clone(),
+            source: Source::Table(step.index),
+            columns,
+            origin: BY_CAP,
+        });
         let met = step.path.columns.iter().zip(&step.path.key).filter_map(|(a, b)| {
             let (a, b) = (place_of(of, a)?, place_of(step.table, b)?);
             Some(binary(BinaryOp::Eq, column(child, a), column(parent, b)))

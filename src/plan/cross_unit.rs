@@ -5,7 +5,7 @@ use super::flatten::Flattener;
 use super::refusals::unsupported;
 use super::source::Leaf;
 use answer::ClientError;
-use sql::ast::Pos;
+use sql::ast::{Origin, Pos};
 
 impl Flattener<'_> {
     /// The refusal of a join of rows that may belong to two units, with what to write.
@@ -67,6 +67,11 @@ impl Flattener<'_> {
         };
         let own = index.and_then(|i| b.columns.get(i));
         format!("{}.{}", b.name, own.unwrap_or(name))
+    }
+
+    /// Whether the analyst wrote this relation: what rules put there is nobody's condition either.
+    pub(super) fn is_written(&self, binding: usize) -> bool {
+        self.binding(binding).is_none_or(|b| b.origin == Origin::Written)
     }
 
     /// Whether the analyst may name a column.

@@ -87,8 +87,8 @@ pub enum PlanError {
     Refused(Box<ClientError>),
     /// This number is needed first.
     NeedSize(Size),
-    /// The types of this query's columns are needed first, in [`Statement::types`] under this number.
-    NeedTypes(usize, Box<Query>),
+    /// The types of this query's columns are needed first, in [`Statement::types`] under this key.
+    NeedTypes(TypesOf, Box<Query>),
     /// These rows are needed first, in the statement.
     NeedRows(Box<PublicRows>),
     /// This statement, which means the same, is to be planned.
@@ -208,7 +208,7 @@ struct Planner<'a> {
     sizes: &'a Sizes,
     spend: &'a Spend,
     bindings: &'a [Binding],
-    types: &'a HashMap<usize, Vec<SqlType>>,
+    types: &'a HashMap<TypesOf, Vec<SqlType>>,
     ctes: HashMap<usize, &'a Query>,
     kinds: HashMap<usize, Rel>,
     /// The releases of each CTE.

@@ -28,15 +28,12 @@ use std::collections::{HashMap, HashSet};
 
 type Result<T> = std::result::Result<T, PlanError>;
 
-/// The name of what is aggregated apart: that is not taken apart again.
-const APART: &str = "private rows and others";
-
-/// Numbers of questions for types, beyond those of SELECTs ([`Statement::types`]).
-const QUESTIONS: usize = usize::MAX / 2;
+/// The mark of a relation of branches that are aggregated apart: it is not taken apart again.
+const APART: Origin = Origin::AddedBy(Rule::MixedUnion);
 
 /// Whether rows of such a one are aggregated apart in a statement.
 pub(super) fn is_in(statement: &Statement) -> bool {
-    statement.bindings.iter().any(|b| b.name == APART)
+    statement.bindings.iter().any(|b| b.origin == APART)
 }
 
 /// A UNION ALL of which some branches are private rows, and others not.
@@ -137,7 +134,7 @@ fn inline(statement: &mut Statement, cte: &Cte, policy: &Policy) -> Result<()> {
 struct Rewriting<'s> {
     union: &'s MixedUnion,
     numbers: Numbers<'s>,
-    types: &'s HashMap<usize, Vec<SqlType>>,
+    types: &'s HashMap<TypesOf, Vec<SqlType>>,
     /// What the statement's names stand for.
     with: Vec<Cte>,
 }
@@ -184,7 +181,7 @@ impl Rewriting<'_> {
         if is_correlated(&Query::of(Body::Select(Box::new(s.clone())))) {
             return Ok(None);
         }
-        if self.numbers.bindings.get(binding).is_some_and(|b| b.name == APART) {
+        if self.numbers.bindings.get(binding).is_some_and(|b| b.origin == APART) {
             return Ok(None);
         }
         let exprs = s.items.iter().map(|i| &i.expr).chain(&s.having);
@@ -266,7 +263,12 @@ impl Rewriting<'_> {
             values.push((call, value));
         }
         let columns = (0..partials.width()).map(|i| format!("c{i}")).collect();
-        self.numbers.bindings.push(Binding { name: APART.to_owned(), source: Source::Derived, columns });
+        self.numbers.bindings.push(Binding {
+            name: "private rows and others".to_owned(),
+            source: Source::Derived,
+            columns,
+            origin: APART,
+        });
         let plain = Select { group_by: keys.clone(), ..ungrouped(s) };
         // Each kind with the partial results that it has itself.
         let [private, others] = partials.items().map(|items| Select { items, ..plain.clone() });
@@ -336,12 +338,12 @@ impl Rewriting<'_> {
 
     /// The types of the columns of what stands in this SELECT; `question` tells those about one SELECT apart.
     fn types_of(&self, select: usize, question: usize, body: Body) -> Result<Vec<SqlType>> {
-        let number = QUESTIONS.saturating_add(select.saturating_mul(1 << 20)).saturating_add(question);
-        match self.types.get(&number) {
+        let asked = TypesOf::Part { select, part: question };
+        match self.types.get(&asked) {
             Some(types) => Ok(types.clone()),
             None => {
                 let query = Query { with: self.with.clone(), ..Query::of(body) };
-                Err(PlanError::NeedTypes(number, Box::new(query)))
+                Err(PlanError::NeedTypes(asked, Box::new(query)))
             }
         }
     }

@@ -284,8 +284,9 @@ impl<'a> Planner<'a> {
         releases.extend(ctes.keys().filter_map(|id| self.within.get(id)).flat_map(Range::clone));
         let with = ctes.into_iter().map(|(id, query)| Cte { id, query }).collect();
         let query = alone(q, with, rows.is_none());
-        let Some(types) = self.types.get(&select) else {
-            return Err(PlanError::NeedTypes(select, Box::new(query)));
+        let asked = TypesOf::Query(select);
+        let Some(types) = self.types.get(&asked) else {
+            return Err(PlanError::NeedTypes(asked, Box::new(query)));
         };
         if !types.iter().all(is_held) {
             return Err(unsupported("a released value of this type among private rows", pos)

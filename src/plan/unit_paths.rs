@@ -207,7 +207,7 @@ impl Flattener<'_> {
             }
             let (step, pairs) = self.step(borrow.child, borrow.parent);
             equal_columns.extend(pairs);
-            let mut written = true;
+            let mut written = self.is_written(borrow.child) && self.is_written(borrow.parent);
             for s in step {
                 let reversed = match s.node() {
                     Node::Compare(_, a, b) => equal((**b).clone(), (**a).clone()),

@@ -353,10 +353,11 @@ impl Flattener<'_> {
     pub(super) fn tie(&mut self, on: &mut Vec<Scalar>, a: &Unit, b: &Unit) {
         let tie = equal(a.scalar(), b.scalar());
         let reversed = equal(b.scalar(), a.scalar());
-        let written = on.iter().any(|c| stands_in(c, &tie) || stands_in(c, &reversed));
+        let there = on.iter().any(|c| stands_in(c, &tie) || stands_in(c, &reversed));
         let (left, right) = (self.all_shown(&a.columns), self.all_shown(&b.columns));
+        let written = there && a.columns.iter().chain(&b.columns).all(|(b, _)| self.is_written(*b));
         self.added.push(Added { left, right, path: false, inside: false, written });
-        if !written {
+        if !there {
             on.push(tie);
         }
     }

@@ -30,8 +30,22 @@ pub struct Statement {
     pub query: Query,
     /// Bindings by number.
     pub bindings: Vec<Binding>,
-    /// Types of the columns of subqueries that PostgreSQL was asked for, by [`Body::first_select`].
-    pub types: HashMap<usize, Vec<SqlType>>,
+    /// Types of columns that PostgreSQL was asked for.
+    pub types: HashMap<TypesOf, Vec<SqlType>>,
     /// What it has come to.
     pub spend: Spend,
+}
+
+/// A query, or part of one, whose columns' types PostgreSQL was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TypesOf {
+    /// The columns of a subquery, by [`Body::first_select`].
+    Query(usize),
+    /// Of what a rule makes out of a SELECT, one of the parts.
+    Part {
+        /// The SELECT, by its number.
+        select: usize,
+        /// Which of the parts.
+        part: usize,
+    },
 }

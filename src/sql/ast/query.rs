@@ -192,6 +192,32 @@ pub struct Binding {
     pub source: Source,
     /// Its columns' names.
     pub columns: Vec<String>,
+    /// Who put it there.
+    pub origin: Origin,
+}
+
+/// Who put something into a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// It stands in the text.
+    Written,
+    /// A rule put it there, which writes a statement in another way.
+    AddedBy(Rule),
+}
+
+/// What writes a statement in another way, which means the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// Estimates over what was collected.
+    Collected,
+    /// A subquery that is tied along the path to the unit.
+    AlongPath,
+    /// A subquery that is tied by something else than the unit.
+    ByGroup,
+    /// A UNION ALL of private rows and others.
+    MixedUnion,
+    /// A table of which so many rows of each unit are read at most.
+    Cap,
 }
 
 impl Binding {

@@ -55,6 +55,7 @@ impl Resolver<'_> {
             name: String::new(),
             source: Source::Table(collect.reports),
             columns: names,
+            origin: Origin::AddedBy(Rule::Collected),
         });
         let table = self.bindings.len() - 1;
         let keys: Vec<Expr> = asked.iter().map(|(i, _)| column(table, *i)).collect();

@@ -94,7 +94,12 @@ impl Resolver<'_> {
         let known = self.members.iter().find(|m| m.listed && (m.of, m.column) == (of, column));
         let binding = known.map(|m| m.binding).unwrap_or_else(|| {
             let columns = vec!["unnest".to_owned()];
-            self.bindings.push(Binding { name: "unnest".into(), source: Source::Derived, columns });
+            self.bindings.push(Binding {
+                name: "unnest".into(),
+                source: Source::Derived,
+                columns,
+                origin: Origin::AddedBy(Rule::Collected),
+            });
             let binding = self.bindings.len() - 1;
             self.members.push(Member { binding, of, column, listed: true });
             binding

@@ -73,7 +73,12 @@ impl Resolver<'_> {
     /// A binding of a query of ours.
     fn unnamed(&mut self, source: Source, columns: usize) -> usize {
         let columns = (0..columns).map(|i| format!("c{i}")).collect();
-        self.bindings.push(Binding { name: String::new(), source, columns });
+        self.bindings.push(Binding {
+            name: String::new(),
+            source,
+            columns,
+            origin: Origin::AddedBy(Rule::Collected),
+        });
         self.bindings.len() - 1
     }
 
