@@ -1,7 +1,7 @@
 //! Public domains as text: constants, series, and values of public tables.
 
 use super::{alias, ident, number, scalar, string, table};
-use plan::domain::{Domain, Image};
+use plan::expr::domain::{Domain, Image};
 use plan::expr::print::{ZONE, float, in_zone, moment};
 use plan::expr::{BASES, Scalar, VALUE};
 use plan::release::Release;

@@ -7,7 +7,7 @@
 use super::light;
 use super::once::Once;
 use super::{domain, rows, scalar};
-use plan::bounding::{MOST_ROWS, Norm, Spread};
+use plan::bound::bounding::{MOST_ROWS, Norm, Spread};
 use plan::expr::print::{COLLATE, in_zone};
 use plan::expr::{GridValue, Scalar};
 use plan::release::{Part, PartKind, Release};

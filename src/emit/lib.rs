@@ -14,7 +14,7 @@ pub mod synthetic;
 
 pub use plan::expr::print::{alias, ident, number, string};
 
-use plan::source::TableName;
+use plan::algebra::source::TableName;
 
 /// A qualified table name, with ONLY where rows of inheritance children are left out.
 pub fn table(t: &policy::Table) -> String {

@@ -3,7 +3,7 @@
 //! fast for it.
 
 use super::rows;
-use plan::bounding::Groups;
+use plan::bound::bounding::Groups;
 use plan::expr::{GridValue, Node, Phys, Scalar};
 use plan::release::{PartKind, Release};
 use schema::SqlType;

@@ -1,9 +1,10 @@
 //! Private relations as text: scans, joins, set operations, subqueries of WHERE.
 
 use super::{alias, table_name};
+use plan::algebra::source::{Branch, Kind, Leaf, Over, Scan, SetRows, SetTree, Tree};
+use plan::algebra::windows::{Call, Sort, Sorted, Window};
 use plan::expr::print::in_collation;
 use plan::expr::{Node, Phys, Scalar};
-use plan::source::{Branch, Call, Kind, Leaf, Over, Scan, SetRows, SetTree, Sort, Sorted, Tree, Window};
 use sql::ast::SetOp;
 
 /// The text of a scalar, in its physical type, with the relations of its subqueries.

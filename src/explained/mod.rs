@@ -12,7 +12,7 @@ use ledger::words::percent;
 use ledger::{Amount, Counter};
 use num_bigint::BigUint;
 use number::{decimal, integer, measure, quotient, root_of_quotient, signed, square_root};
-use plan::bounding::Norm;
+use plan::bound::bounding::Norm;
 use plan::release::Cells;
 use plan::release::points::Axis;
 use plan::{Part, PartKind, Plan, Release, Settings, explain};
@@ -47,7 +47,7 @@ pub fn summary(plan: &Plan, policy: &Policy) -> Vec<String> {
         None => vec!["This costs nothing: no private rows are read.".into()],
         Some(charge) => costs(policy, charge, "This costs"),
     };
-    out.extend(plan::summary::sentences(plan, policy));
+    out.extend(plan::explain::summary::sentences(plan, policy));
     out
 }
 
@@ -249,7 +249,7 @@ fn points(r: &Release, cells: &Cells, points: &Points) -> Value {
         "grid": grid,
         "points": cells.points,
         "levels": points.levels(),
-        "epsilon_of_a_level": points.level().ok().map(|e| explain::decimal(&e)),
+        "epsilon_of_a_level": points.level().ok().map(|e| plan::words::decimal(&e)),
         "weight": points.weight(),
         "error95_in_rows": points.error95(cells.points),
     })

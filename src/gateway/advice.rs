@@ -7,8 +7,8 @@ use dp::{Charge, Ratio};
 use ledger::words::whose;
 use ledger::{BudgetState, Refusal};
 use plan::Plan;
-use plan::explain::decimal;
-use plan::prices::{first_from, proposal};
+use plan::price::proposals::{first_from, proposal};
+use plan::words::decimal;
 
 impl Session {
     /// The refusal of a statement in the client's words, with the largest ε at which it would be paid for.
@@ -70,8 +70,8 @@ impl Session {
                 let charge = plan.charge.as_ref()?;
                 states.iter().map(|s| fits(s, charge)).min()?
             };
-            let half_width = wanted.and_then(|w| plan::accuracy::half_width(&plan, w.confidence).ok());
-            Some(Fitting { epsilon, often, within: half_width.map(plan::accuracy::rounded_up) })
+            let half_width = wanted.and_then(|w| plan::price::accuracy::half_width(&plan, w.confidence).ok());
+            Some(Fitting { epsilon, often, within: half_width.map(plan::price::accuracy::rounded_up) })
         };
         let least = dp::ratio(&gateway.policy.statement.min_epsilon)?;
         let mut low = first_from(&least);

@@ -1,7 +1,7 @@
 //! `SET noisegate.bounds = auto`: a statement's bound on the rows of a unit is released first, for a share of its price.
 //!
 //! The choice is a release like any other: planned from text, policy and settings, certified, debited before it is read, kept,
-//! and given again for nothing. What comes of it is one of the bounds that `plan::row_choice::bounds` lists, and public; the
+//! and given again for nothing. What comes of it is one of the bounds that `plan::price::row_choice::bounds` lists, and public; the
 //! statement is then planned with that constant, at what is left of its price. That is adaptive composition
 //! (docs/guarantees.md).
 
@@ -12,9 +12,10 @@ use super::statement::Planned;
 use super::{Gateway, Session};
 use answer::{ClientError, Notice, SqlState};
 use dp::{Distribution, Ratio};
-use plan::explain::{decimal, short};
+use plan::price::row_choice::{self, RowChoice};
 use plan::reach::columns::Beside;
-use plan::row_choice::{self, RowChoice};
+use plan::words::decimal;
+use plan::words::short;
 use plan::{Plan, PlanError};
 use policy::Mode;
 use release::Noisy;

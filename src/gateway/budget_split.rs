@@ -7,8 +7,10 @@ use super::words::priced;
 use super::{Gateway, Session};
 use answer::{ClientError, Outcome, SqlState, Values};
 use dp::{Charge, Ratio};
-use plan::explain::decimal;
-use plan::{Plan, split, summary};
+use plan::Plan;
+use plan::explain::summary;
+use plan::price::split;
+use plan::words::decimal;
 use serde_json::json;
 use sql::Kind;
 use std::sync::Arc;
@@ -136,7 +138,7 @@ fn whole(plans: &[Plan], budget: &Ratio, unit: &str) -> String {
             decimal(budget),
             if n == 1 { "" } else { "s" },
             // Two standard deviations.
-            plan::explain::short(2.0 * largest)
+            plan::words::short(2.0 * largest)
         ),
     }
 }

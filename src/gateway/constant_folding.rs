@@ -38,7 +38,7 @@ impl Session {
         let wanted = if reads_private(statement, policy) { Wanted::Values } else { Wanted::Parameters };
         // Plain dates need no round trip.
         visit(statement, wanted, &mut |e, array| {
-            if let Some(value) = plan::constant::evaluate(e, None).filter(|_| !array) {
+            if let Some(value) = plan::expr::constant::evaluate(e, None).filter(|_| !array) {
                 *e = value;
             }
         });

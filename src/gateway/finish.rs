@@ -76,7 +76,7 @@ impl Session {
             let answered = self.public_rows(gateway, &text.sql, &params, columns).await?;
             let public = plan.releases.is_empty() && plan.free.is_none() && params.is_empty() && text.lasting;
             // Who asks for estimates is told what they are each time.
-            let collected = !plan::collected::of(plan, &gateway.policy).is_empty();
+            let collected = !plan::explain::collected::of(plan, &gateway.policy).is_empty();
             if let Some(key) = key.filter(|_| public && !collected) {
                 gateway.known.public.keep(key, PublicText { sql: text.sql, fields: once });
             }

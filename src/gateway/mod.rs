@@ -554,8 +554,10 @@ impl Session {
             notices.push(Notice::new(message));
         }
         if self.settings.notices() {
-            let collected = plan::collected::of(&plan, &gateway.policy);
-            notices.extend(plan::collected::notice(&collected, self.settings.consistent()).map(Notice::new));
+            let collected = plan::explain::collected::of(&plan, &gateway.policy);
+            notices.extend(
+                plan::explain::collected::notice(&collected, self.settings.consistent()).map(Notice::new),
+            );
             let biased = plan.releases.iter().filter_map(plan::explain::bias);
             notices.extend(biased.map(Notice::new));
         }

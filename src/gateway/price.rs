@@ -5,7 +5,7 @@ use backend::FetchText;
 use dp::Charge;
 use ledger::words::binding;
 use ledger::{BudgetState, Receipt};
-use plan::accuracy::Reached;
+use plan::Reached;
 use record::{Price, Share};
 
 /// `noisegate.bounds = auto` where the policy does not allow it.
@@ -27,7 +27,7 @@ pub(super) fn statement_text(fetches: &[FetchText]) -> String {
 
 /// The price and the entry of the books, for the event that the frontend writes and for the record.
 pub(super) fn log_price(receipt: &Receipt) {
-    let epsilon = plan::explain::decimal(&receipt.charge().epsilon);
+    let epsilon = plan::words::decimal(&receipt.charge().epsilon);
     tracing::Span::current().record("epsilon", epsilon.as_str()).record("entry", receipt.entry());
     let share = |state: &BudgetState| {
         let price = state.counter.price(receipt.charge()).ok()?;
@@ -57,5 +57,5 @@ pub(super) fn free_notice(wider: Option<f64>) -> Notice {
 }
 
 pub(super) fn wider_text(ratio: f64) -> String {
-    format!("its noise is {} times as wide as that of a fresh answer", plan::explain::short(ratio))
+    format!("its noise is {} times as wide as that of a fresh answer", plan::words::short(ratio))
 }

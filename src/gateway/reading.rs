@@ -5,9 +5,9 @@
 
 use answer::Notice;
 use dp::Weights;
-use plan::expected_error::{average95, fixed95, shown, total};
-use plan::explain::short;
+use plan::release::expected_error::{average95, fixed95, shown, total};
 use plan::release::{Output, PartKind, Release};
+use plan::words::short;
 use plan::{GroupingSets, Plan};
 use release::Noisy;
 use sql::ast::{Expr, ExprKind};
@@ -108,7 +108,7 @@ fn retain<T>(column: &mut Vec<T>, kept: &[bool]) {
 /// Which values are smaller than their errors.
 fn drowned(plan: &Plan, release: &Release, noisy: &Noisy, empty_groups: bool) -> Option<Notice> {
     let mut each = Vec::new();
-    for (aggregate, output) in release.outputs.iter().filter(|(a, _)| !plan::ages::is_rest(a)) {
+    for (aggregate, output) in release.outputs.iter().filter(|(a, _)| !plan::normalise::ages::is_rest(a)) {
         let e = Expr::new(ExprKind::Aggregate(Box::new(aggregate.clone())), None);
         let name = output_name(&e, &plan.statement.bindings);
         let told = |small: usize, all: usize, error: &str| {

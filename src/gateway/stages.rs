@@ -209,7 +209,7 @@ pub fn parameters(stage: &Stage, rows: &[Vec<Option<Bytes>>]) -> Result<Vec<Para
     }
     let most = stage.rows.unwrap_or(1);
     if rows.len() > most {
-        return Err(plan::stages::too_many(None)
+        return Err(plan::cut::stages::too_many(None)
             .hint("Take fewer of them: ORDER BY … LIMIT 100. What was released is kept, and asking again does not pay for it."));
     }
     let mut out = Vec::with_capacity(stage.width());
@@ -276,6 +276,6 @@ pub(super) fn part(plan: &Plan, places: &[usize], whole: &Charge) -> Result<Char
     if places.len() == super::execution::paying(plan).len() {
         return Ok(whole.clone());
     }
-    plan::shares::rest(plan, places, whole)
+    plan::price::shares::rest(plan, places, whole)
         .map_err(|e| ClientError::incident(SqlState::INTERNAL, "the statement could not be priced", &e))
 }

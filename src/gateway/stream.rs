@@ -22,7 +22,8 @@ use backend::{self, FetchRequest};
 use emit::print::Constants;
 use instances::{Opening, State, ended};
 use ledger::Opened;
-use plan::{self, Plan, PlanError, stream_question::Question};
+use plan::Question;
+use plan::{self, Plan, PlanError};
 use policy::Stream;
 use release::Exact;
 use release::stream::Told;
@@ -78,8 +79,8 @@ impl Session {
             None => plan::plan(statement, &gateway.policy, settings, sizes),
             Some(Ok(stream)) => {
                 let (questions, beta) = self.settings.stream_accuracy();
-                let terms = plan::stream_question::Terms { stream, questions, beta };
-                plan::stream_question::plan(statement, &gateway.policy, settings, sizes, terms)
+                let terms = plan::stream::Terms { stream, questions, beta };
+                plan::stream::plan(statement, &gateway.policy, settings, sizes, terms)
             }
             // A stream that was taken away concerns nobody who reads no private rows.
             Some(Err(e)) => {

@@ -3,45 +3,16 @@
 //! Clients ask for columns with `WHERE 1 = 0` and `LIMIT 0`: whatever the rows are, none comes back. Where the policy says
 //! so (`answers.range_for_min_max`), the least and the greatest value of a column are those that it declares.
 
-use super::{Plan, has_aggregate};
+use crate::syntax::grouping::has_aggregate;
+use crate::{Free, Plan};
 use bigdecimal::BigDecimal;
 use policy::{Column, Policy, Privacy, Range, Table};
 use schema::{SqlType, time};
 use sql::ast::*;
 use std::collections::{HashMap, HashSet};
 
-/// Why a statement that names private tables is free.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Free {
-    /// No row comes back, whatever the tables hold. The plan's own statement has no columns: they are as they were typed.
-    NoRows,
-    /// Its values are the declared ranges of these columns, and are constants of the plan's statement.
-    Ranges(Vec<String>),
-}
-
-impl Free {
-    /// What whoever reads the answer should know.
-    pub fn notice(&self) -> Option<String> {
-        let Free::Ranges(columns) = self else { return None };
-        Some(format!(
-            "min and max are the ends of the range that the policy declares for {}, not values of rows; nothing was spent",
-            columns.join(", ")
-        ))
-    }
-
-    /// The line of EXPLAIN.
-    pub(super) fn line(&self) -> String {
-        match self {
-            Free::NoRows => {
-                "No rows: a condition that is false, or LIMIT 0, leaves none whatever the tables hold".into()
-            }
-            Free::Ranges(columns) => format!("Answer: the declared range of {}", columns.join(", ")),
-        }
-    }
-}
-
 /// The plan of a statement that is free though it names private tables. No table is left in it.
-pub(super) fn plan(statement: &Statement, policy: &Policy) -> Option<Plan> {
+pub(crate) fn plan(statement: &Statement, policy: &Policy) -> Option<Plan> {
     let private = |b: &Binding| {
         b.table().is_some_and(|t| policy.tables.get(t).is_none_or(|t| t.privacy != Privacy::Public))
     };

@@ -3,750 +3,79 @@
 //! No I/O. A relation is public, private (each row belongs to exactly one unit) or released. Each maximal aggregate
 //! over a private relation becomes a [`Release`]; everything above it is post-processing. What fits no rule is
 //! refused here, before the backend hears of the statement.
+//!
+//! Folders stand in the order in which they use each other, and no import runs up (`tests/layers`):
+//!
+//! | folder | what it does |
+//! |---|---|
+//! | `syntax` | questions about a statement as it is written |
+//! | `normalise` | rules that write it in another way, which means the same |
+//! | `expr`, `algebra` | expressions over one row, and relations whose rows belong to units |
+//! | `own` | from FROM and WHERE to relations of which each row has one owner |
+//! | `groups`, `bound` | which groups come back; how much one unit can change |
+//! | `release` | what is released of each aggregate, how far off, and how it is read |
+//! | `cut` | where the border between private and released lies |
+//! | `reach`, `price` | how far noise reaches above it; the noise, and its charge |
+//! | `explain`, `stream` | all of that in words; questions to a sparse vector stream |
 
-pub mod accuracy;
-pub mod ages;
-mod along_path;
-pub mod bounding;
-mod by_group;
-mod cap;
-pub mod collected;
-mod conditions;
-pub mod constant;
-mod correlated;
-mod cross_unit;
-pub mod domain;
-mod equivalence_classes;
-pub mod expected_error;
+pub mod algebra;
+pub mod bound;
+pub mod cut;
 pub mod explain;
 pub mod expr;
-mod flatten;
-mod frames;
+pub mod facts;
 mod free;
-pub mod grouping_sets;
 mod groups;
-pub mod interval;
-mod mixed_union;
-mod null_extension;
-mod outer_join;
-mod partial_aggregates;
-mod per_unit;
-pub mod prices;
-pub mod public_rows;
+pub mod normalise;
+mod own;
+mod planned;
+pub mod price;
 pub mod quantile_ends;
 pub mod reach;
 mod refusals;
 pub mod release;
-mod renumber;
-mod row_bounds;
-pub mod row_choice;
-mod semi_join;
-mod set_operations;
-pub mod shares;
-pub mod source;
-pub mod split;
-pub mod stages;
-pub mod stream_question;
-mod subqueries;
-pub mod summary;
-mod ties;
-mod unit_paths;
-mod units;
-pub mod work;
+mod settings;
+pub mod stream;
+mod syntax;
+pub mod words;
 
-use along_path::AlongPath;
-use answer::ClientError;
-pub use bounding::Bounding;
-use by_group::ByGroup;
-use cap::Cap;
-pub use expected_error::deciding;
-use flatten::Flattener;
-pub use free::{Free, with_rows};
-pub use grouping_sets::GroupingSets;
-use mixed_union::MixedUnion;
-use policy::{Policy, Privacy};
-pub use public_rows::PublicRows;
+pub use bound::bounding::Bounding;
+pub use cut::grouping_sets::GroupingSets;
+pub use facts::public_rows::PublicRows;
+pub use facts::{PlanError, Size, Sizes};
+pub use free::with_rows;
+pub use groups::key::Key;
+pub use own::given::Stage;
+pub use planned::{Free, Plan, Question, Reached};
 pub use quantile_ends::Ends;
-use refusals::{gaussian_unpriced, mixed, ordered_rows, position, rows_of_units, undrawn, unsupported};
-use release::Builder;
-pub use release::{Key, Output, Part, PartKind, Release};
-use schema::SqlType;
-use sql::Spend;
-use sql::ast::*;
-use stages::Given;
-pub use stages::Stage;
-use std::collections::{HashMap, HashSet};
-use std::ops::Range;
-use std::rc::Rc;
-use subqueries::correlated;
+pub use release::expected_error::deciding;
+pub use release::{Output, Part, PartKind, Release};
+pub use settings::{Accuracy, Settings, UTC};
 
-/// Why there is no plan.
-#[derive(Debug)]
-pub enum PlanError {
-    /// The statement is refused.
-    Refused(Box<ClientError>),
-    /// This number is needed first.
-    NeedSize(Size),
-    /// The types of this query's columns are needed first, in [`Statement::types`] under this key.
-    NeedTypes(TypesOf, Box<Query>),
-    /// These rows are needed first, in the statement.
-    NeedRows(Box<PublicRows>),
-    /// This statement, which means the same, is to be planned.
-    Anew(Box<Statement>),
-}
-
-/// A number that public tables tell, and plans rest on: how many groups there are, how much work a row makes. Tables are
-/// named by their index in the policy.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Size {
-    /// Distinct values of a column.
-    Distinct(usize, String),
-    /// Rows of a table.
-    Rows(usize),
-    /// Rows that share a value of a column, at most.
-    PerValue(usize, String),
-}
-
-/// The numbers that are known.
-pub type Sizes = HashMap<Size, usize>;
-
-impl std::convert::From<ClientError> for PlanError {
-    fn from(e: ClientError) -> Self {
-        Self::Refused(Box::new(e))
-    }
-}
-
-/// What a session may choose about prices and bounds.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
-    /// ε of a statement; the most of it, where an accuracy is wanted.
-    pub epsilon: dp::Ratio,
-    /// How near its numbers are to come, in place of a price.
-    pub accuracy: Option<accuracy::Accuracy>,
-    /// δ of a statement, spent when any group key is private.
-    pub delta: dp::Ratio,
-    /// Groups one unit may touch.
-    pub max_groups: u32,
-    /// Rows one unit may bring to one group, where its table sets no bound of its own.
-    pub max_rows: u32,
-    /// The same, chosen by the session: for every table.
-    pub chosen_rows: Option<u32>,
-    /// Rows one unit may bring to all groups together, in the place of what its tables say: chosen by a release before
-    /// ([`row_choice`]).
-    pub total_rows: Option<u32>,
-    /// EXTRACT gives double precision (before PostgreSQL 14).
-    pub old_extract: bool,
-    /// It is a question to a stream: its groups are bounded one by one.
-    pub question: bool,
-    /// The session's time zone, by a name that `timezone` knows: a moment that is written without a zone is one of it.
-    pub zone: String,
-    /// Which noise the session asks for.
-    pub mechanism: dp::Preference,
-    /// Ends of intervals around quantiles.
-    pub ends: Ends,
-    /// Name and notion of every budget that the user pays from.
-    pub budgets: Vec<(String, dp::Notion)>,
-}
-
-impl Settings {
-    /// Whether the session's days are those of UTC.
-    pub fn utc(&self) -> bool {
-        self.zone == UTC
-    }
-}
-
-/// The zone that series of days are listed in.
-pub const UTC: &str = "UTC";
-
-/// A planned statement.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// The resolved statement.
-    pub statement: Statement,
-    /// Its releases, in the order of the text.
-    pub releases: Vec<Release>,
-    /// What of it is released and finished before other releases are read, in this order.
-    pub stages: Vec<Stage>,
-    /// SELECTs with grouping sets, and which release each set is of.
-    pub grouping_sets: Vec<GroupingSets>,
-    /// CTEs that are private rows: they exist inside releases only.
-    pub private_ctes: HashSet<usize>,
-    /// The price; None where nothing private is read.
-    pub charge: Option<dp::Charge>,
-    /// Which noise it has and why, in one sentence.
-    pub noise: String,
-    /// How near its numbers come, where the price follows from that.
-    pub accuracy: Option<accuracy::Reached>,
-    /// Tables whose definition the plan rests on.
-    pub tables: Vec<usize>,
-    /// The question to a stream that it is: then `charge` is what opening the stream costs.
-    pub question: Option<stream_question::Question>,
-    /// Why it costs nothing though it names private tables; there is nothing else in the plan then.
-    pub free: Option<Free>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rel {
-    Public,
-    Private,
-    Released,
-}
-
-impl Rel {
-    fn or(self, other: Self) -> Self {
-        match (self, other) {
-            (Rel::Private, _) | (_, Rel::Private) => Rel::Private,
-            (Rel::Released, _) | (_, Rel::Released) => Rel::Released,
-            _ => Rel::Public,
-        }
-    }
-}
-
-struct Planner<'a> {
-    policy: &'a Policy,
-    settings: &'a Settings,
-    sizes: &'a Sizes,
-    spend: &'a Spend,
-    bindings: &'a [Binding],
-    types: &'a HashMap<TypesOf, Vec<SqlType>>,
-    ctes: HashMap<usize, &'a Query>,
-    kinds: HashMap<usize, Rel>,
-    /// The releases of each CTE.
-    within: HashMap<usize, Range<usize>>,
-    /// The kind and the releases of each derived table, by its binding.
-    derived: HashMap<usize, (Rel, Range<usize>)>,
-    /// EXISTS and IN beside private rows whose FROM holds stages, by their first SELECT: what is grouped by is written twice.
-    over_stages: HashSet<usize>,
-    /// What of it is refused as it stands, and may be written in another way.
-    otherwise: Option<Otherwise>,
-    releases: Vec<Release>,
-    stages: Vec<Stage>,
-    grouping_sets: Vec<GroupingSets>,
-    private_ctes: HashSet<usize>,
-    tables: Vec<usize>,
-}
-
-/// What is refused as it stands, of a statement that can be written in another way.
-#[derive(Clone)]
-enum Otherwise {
-    /// A subquery that is to become a relation of groups.
-    Groups(Box<ByGroup>),
-    /// Rows whose kinds are to be aggregated apart.
-    Apart(MixedUnion),
-    /// A subquery that lacks the unit among what ties it.
-    AlongPath(Box<AlongPath>),
-    /// Sums and averages of ages, in the SELECT of this number.
-    Ages(usize),
-    /// A table that is to be read through a cap.
-    Cap(Cap),
-}
-
-impl Otherwise {
-    /// The statement in that way, where there is one.
-    fn written(&self, mut statement: Statement, policy: &Policy) -> Result<Option<Statement>, PlanError> {
-        let new = match self {
-            Self::Groups(groups) => groups.put(&mut statement, policy).then_some(statement),
-            Self::Apart(union) => union.apart(&statement, policy)?,
-            Self::AlongPath(along) => Some(along.put(statement)),
-            Self::Ages(select) => Some(ages::without_ages(statement, *select)),
-            Self::Cap(cap) => Some(cap.put(statement, policy)?),
-        };
-        // Written again and again it would grow without end, and as deep as all that was put into each other.
-        if let Some(new) = &new {
-            let size = new.query.size();
-            new.spend.take(size.nodes, "the statement, as it is read,", &policy.limits)?;
-            if size.levels > sql::spend::most_levels(&policy.limits) {
-                return Err(sql::parse::nested(&policy.limits).into());
-            }
-        }
-        Ok(new)
-    }
-}
+use policy::Policy;
+use sql::ast::Statement;
 
 /// Plans a resolved statement. `sizes` holds the known numbers of values of public columns.
+///
+/// # Errors
+/// It is refused, needs a fact first, or is to be planned as it is written in another way.
 pub fn plan(
     statement: Statement,
     policy: &Policy,
     settings: &Settings,
     sizes: &Sizes,
 ) -> Result<Plan, PlanError> {
+    if let Some(free) = free::plan(&statement, policy) {
+        return Ok(free);
+    }
+    let own = Settings { ends: settings.ends.of(&statement.query), ..settings.clone() };
     let mut otherwise = None;
-    match planned(&statement, policy, settings, sizes, &mut otherwise) {
-        Ok(plan) if plan.free.is_some() => Ok(plan),
-        Ok(plan) => accuracy::priced(Plan { statement, ..plan }, policy, settings),
+    let priced = cut::cut(&statement, policy, &own, sizes, &mut otherwise).and_then(|c| price::of(c, &own));
+    match priced {
+        Ok(plan) => price::accuracy::priced(Plan { statement, ..plan }, policy, settings),
         Err(e) => match otherwise.map(|o| o.written(statement, policy)).transpose()?.flatten() {
             Some(new) => Err(PlanError::Anew(Box::new(new))),
             None => Err(e),
         },
-    }
-}
-
-/// The plan, but for the statement itself. `otherwise`: what is refused as it stands.
-fn planned(
-    statement: &Statement,
-    policy: &Policy,
-    settings: &Settings,
-    sizes: &Sizes,
-    otherwise: &mut Option<Otherwise>,
-) -> Result<Plan, PlanError> {
-    if let Some(free) = free::plan(statement, policy) {
-        return Ok(free);
-    }
-    let settings = &Settings { ends: settings.ends.of(&statement.query), ..settings.clone() };
-    let mut planner = Planner {
-        policy,
-        settings,
-        sizes,
-        spend: &statement.spend,
-        bindings: &statement.bindings,
-        types: &statement.types,
-        ctes: HashMap::new(),
-        kinds: HashMap::new(),
-        within: HashMap::new(),
-        derived: HashMap::new(),
-        over_stages: HashSet::new(),
-        otherwise: None,
-        releases: Vec::new(),
-        stages: Vec::new(),
-        grouping_sets: Vec::new(),
-        private_ctes: HashSet::new(),
-        tables: Vec::new(),
-    };
-    let rel = planner.query(&statement.query);
-    otherwise.clone_from(&planner.otherwise);
-    let rel = rel?;
-    if rel == Rel::Private {
-        return Err(rows_of_units(&statement.query.body, policy, &planner.tables).into());
-    }
-    let Planner { mut releases, stages, grouping_sets, private_ctes, mut tables, .. } = planner;
-    // Tables that only lead to the unit prove it by their keys (soundness rule 7).
-    tables.extend(releases.iter().flat_map(|r| &r.source.served));
-    // Domains are read by the fetch, too.
-    let keys = releases.iter().flat_map(|r| &r.keys);
-    tables.extend(keys.filter_map(|k| k.domain.as_ref()).flat_map(|(d, _)| d.tables()));
-    tables.sort_unstable();
-    tables.dedup();
-    let (charge, noise) = price(&mut releases, settings)?.unzip();
-    let noise = noise.unwrap_or_default();
-    let query = Query::of(Body::Values(Vec::new()));
-    Ok(Plan {
-        statement: Statement {
-            query,
-            bindings: Vec::new(),
-            types: HashMap::new(),
-            spend: Default::default(),
-        },
-        releases,
-        stages,
-        grouping_sets,
-        private_ctes,
-        charge,
-        noise,
-        accuracy: None,
-        tables,
-        question: None,
-        free: None,
-    })
-}
-
-/// Sets the noise of every release. Gives the statement's charge, and why its noise is what it is.
-fn price(releases: &mut [Release], settings: &Settings) -> Result<Option<(dp::Charge, String)>, ClientError> {
-    let mut paying: Vec<&mut Release> = releases.iter_mut().filter(|r| !r.is_domain_only()).collect();
-    if paying.is_empty() {
-        return Ok(None);
-    }
-    let selecting = paying.iter().filter(|r| r.selects()).count().max(1);
-    let bad = undrawn;
-    let delta = dp::split(&settings.delta, selecting).map_err(bad)?;
-    let outlines: Vec<dp::Outline> = paying.iter().map(|r| r.outline(&delta)).collect();
-    let notions: Vec<dp::Notion> = settings.budgets.iter().map(|(_, notion)| *notion).collect();
-    let choice =
-        dp::choose(&settings.epsilon, &outlines, settings.mechanism, &notions).map_err(|e| match e {
-            dp::ChoiceError::Dp(e) => bad(e),
-            dp::ChoiceError::Unpriced(budget) => gaussian_unpriced(settings, budget),
-        })?;
-    let noise = explain::noise(&choice, settings);
-    for (release, spec) in paying.iter_mut().zip(choice.specs) {
-        release.draws(spec);
-    }
-    Ok(Some((choice.charge, noise)))
-}
-
-impl Plan {
-    /// The same statement for another ε: its noise, and its charge.
-    ///
-    /// # Errors
-    /// Its noise cannot be drawn then, or a budget has no price for it.
-    pub fn at(&mut self, settings: &Settings, epsilon: dp::Ratio) -> Result<(), ClientError> {
-        let settings = Settings { epsilon, accuracy: None, ..settings.clone() };
-        let (charge, noise) = price(&mut self.releases, &settings)?.unzip();
-        (self.charge, self.noise, self.accuracy) = (charge, noise.unwrap_or_default(), None);
-        Ok(())
-    }
-}
-
-impl<'a> Planner<'a> {
-    fn query(&mut self, q: &'a Query) -> Result<Rel, PlanError> {
-        for cte in &q.with {
-            let before = self.releases.len();
-            let rel = self.query(&cte.query)?;
-            self.ctes.insert(cte.id, &cte.query);
-            self.kinds.insert(cte.id, rel);
-            self.within.insert(cte.id, before..self.releases.len());
-            if rel == Rel::Private {
-                self.private_ctes.insert(cte.id);
-            }
-        }
-        match &q.body {
-            Body::Select(s) => {
-                let cut = q.limit.is_some() || q.offset.is_some();
-                self.select(s, &q.order_by, cut, release::ranking::limit(q))
-            }
-            body => {
-                let rel = self.body(body)?;
-                if rel == Rel::Private && (q.limit.is_some() || q.offset.is_some() || !q.order_by.is_empty())
-                {
-                    return Err(ordered_rows(position(body)));
-                }
-                for o in &q.order_by {
-                    self.subqueries(&o.expr, rel)?;
-                }
-                Ok(rel)
-            }
-        }
-    }
-
-    fn body(&mut self, body: &'a Body) -> Result<Rel, PlanError> {
-        match body {
-            Body::Select(s) => self.select(s, &[], false, None),
-            Body::Query(q) => self.query(q),
-            Body::SetOp { op, all, left, right } => {
-                let union_all = *all && *op == SetOp::Union;
-                let of = if union_all { mixed_union::branches(body) } else { vec![&**left, &**right] };
-                let kinds = of.into_iter().map(|b| self.body(b)).collect::<Result<Vec<_>, _>>()?;
-                let private: Vec<bool> = kinds.iter().map(|kind| *kind == Rel::Private).collect();
-                if private.contains(&true) && private.contains(&false) {
-                    let union = MixedUnion::of(body, private).filter(|_| union_all);
-                    self.otherwise = union.map(Otherwise::Apart);
-                    return Err(mixed(position(left)).into());
-                }
-                Ok(kinds.into_iter().fold(Rel::Public, Rel::or))
-            }
-            Body::Values(rows) => {
-                for e in rows.iter().flatten() {
-                    self.subqueries(e, Rel::Public)?;
-                }
-                Ok(Rel::Public)
-            }
-            Body::Rows { args, .. } => {
-                args.iter().try_for_each(|e| self.subqueries(e, Rel::Public))?;
-                Ok(Rel::Public)
-            }
-        }
-    }
-
-    /// The kinds of what stands in FROM, all of it visited.
-    fn from(
-        &mut self,
-        from: &'a From,
-        kinds: &mut Vec<Rel>,
-        on: &mut Vec<&'a Expr>,
-    ) -> Result<(), PlanError> {
-        match from {
-            From::Join { left, right, on: condition, .. } => {
-                self.from(left, kinds, on)?;
-                self.from(right, kinds, on)?;
-                on.extend(condition);
-            }
-            From::Relation { binding, query, pos, .. } => {
-                let rel = match (self.bindings.get(*binding).map(|b| &b.source), query) {
-                    (Some(Source::Table(t)), _) => {
-                        self.tables.push(*t);
-                        match self.policy.tables.get(*t).map(|t| &t.privacy) {
-                            Some(Privacy::Public) => Rel::Public,
-                            Some(Privacy::Private { .. } | Privacy::Path(_)) => Rel::Private,
-                            None => return Err(unsupported("this table", *pos).into()),
-                        }
-                    }
-                    (Some(Source::Own(_)), _) => Rel::Released,
-                    (Some(Source::Cte(id)), _) => self.kinds.get(id).copied().unwrap_or(Rel::Private),
-                    (_, Some(q)) => {
-                        let before = self.releases.len();
-                        let rel = self.query(q)?;
-                        self.derived.insert(*binding, (rel, before..self.releases.len()));
-                        rel
-                    }
-                    _ => return Err(unsupported("this FROM", *pos).into()),
-                };
-                kinds.push(rel);
-            }
-        }
-        Ok(())
-    }
-
-    /// `first`: how many rows are asked for, where ORDER BY says which.
-    fn select(
-        &mut self,
-        s: &'a Select,
-        order_by: &'a [OrderItem],
-        cut: bool,
-        first: Option<u32>,
-    ) -> Result<Rel, PlanError> {
-        let before = self.releases.len();
-        let mut kinds = Vec::new();
-        let mut on = Vec::new();
-        for f in &s.from {
-            self.from(f, &mut kinds, &mut on)?;
-        }
-        let rel = kinds.iter().copied().fold(Rel::Public, Rel::or);
-        if rel == Rel::Private {
-            let mut kinds = kinds.iter();
-            s.from.iter().try_for_each(|f| self.computed(f, &mut kinds))?;
-        }
-        on.into_iter()
-            .try_for_each(|e| self.subqueries(e, if rel == Rel::Private { rel } else { Rel::Public }))?;
-        let above: Vec<&Expr> = s
-            .items
-            .iter()
-            .map(|i| &i.expr)
-            .chain(&s.having)
-            .chain(order_by.iter().map(|o| &o.expr))
-            .collect();
-        let around = if rel == Rel::Public && !s.from.is_empty() { Rel::Public } else { Rel::Released };
-        let keys = per_unit::released_keys(s);
-        let grouped = s.has_group_by() || !keys.is_empty() || above.iter().any(|e| has_aggregate(e));
-        // IN and EXISTS over private rows are tied to the rows around them when these are flattened. Above the aggregates
-        // there are none.
-        let rows = |e: &Expr| rel == Rel::Private && (!grouped || keys.contains(e));
-        for e in above.iter().copied() {
-            match rel {
-                Rel::Private => self.above_rows(e, around, &rows)?,
-                _ => self.subqueries(e, around)?,
-            }
-        }
-        let below = if rel == Rel::Private { Rel::Private } else { around };
-        for e in s.group_by.iter().chain(&s.filter) {
-            self.subqueries(e, below)?;
-        }
-        if rel != Rel::Private {
-            let inside = if self.releases.len() > before { Rel::Released } else { Rel::Public };
-            return Ok(rel.or(inside));
-        }
-        // The finish has no row of these tables to give to a subquery.
-        let mut own = HashSet::new();
-        s.from.iter().for_each(|f| f.bindings(&mut own));
-        if let Some(e) = above.iter().find_map(|e| correlated(e, &own, &rows)) {
-            return Err(unsupported("a subquery that refers to private rows around it", e.pos)
-                .hint("Release each by itself, as a derived table or CTE, and join the results.")
-                .into());
-        }
-        let extract_type =
-            if self.settings.old_extract { SqlType::Float8 } else { SqlType::Numeric { scale: None } };
-        let rows =
-            per_unit::RowsPerUnit { chosen: self.settings.chosen_rows, otherwise: self.settings.max_rows };
-        let given = Given::new(&self.stages);
-        let uncapped = Rc::default();
-        let new = || {
-            let (extract_type, spend) = (extract_type.clone(), self.spend.same());
-            let mut flattener =
-                Flattener::new(self.policy, self.bindings, &self.ctes, extract_type, rows, spend);
-            flattener.given = given.clone();
-            flattener.uncapped = Rc::clone(&uncapped);
-            flattener
-        };
-        let mut flattener = new();
-        let of_each = matches!(s.distinct, Distinct::On(_));
-        let grouped =
-            above.iter().any(|e| has_aggregate(e)) || s.has_group_by() || matches!(s.distinct, Distinct::All);
-        if of_each || grouped && flattener.is_grouped_by_unit(s)? || !grouped && per_unit::has_windows(s) {
-            if !s.grouping_sets.is_empty() {
-                return Err(grouping_sets::of_rows(s.pos).into());
-            }
-            if cut {
-                return Err(per_unit::cut(s.pos).into());
-            }
-            // What it is read as, and whether it is of one unit, is seen here first.
-            flattener.selected(flatten::NO_BINDING, s, order_by, flatten::Place::TOP, s.pos)?;
-            return Ok(Rel::Private);
-        }
-        if !grouped {
-            if s.having.is_some() {
-                return Err(unsupported("HAVING without an aggregate", s.pos).into());
-            }
-            if cut || !order_by.is_empty() {
-                return Err(ordered_rows(s.pos));
-            }
-            return Ok(Rel::Private);
-        }
-        if above.iter().any(|e| ages::has_ages(e)) {
-            self.otherwise = Some(Otherwise::Ages(s.id));
-            return Err(unsupported("a sum or an average of ages", s.pos).into());
-        }
-        if !s.grouping_sets.is_empty() {
-            let given = (self.policy, self.settings, self.sizes);
-            let built = grouping_sets::build(s, &above, &new, given);
-            self.otherwise = self.otherwise.take().or(uncapped.take().map(Otherwise::Cap));
-            let (releases, sets) = built?;
-            self.releases.extend(releases);
-            self.grouping_sets.push(sets);
-            return Ok(Rel::Released);
-        }
-        let keys = per_unit::released_keys(s);
-        let builder = Builder::new(&mut flattener, self.policy, self.settings, self.sizes, s)?;
-        let built = builder.build(s, &keys, &keys, &above);
-        self.otherwise = self.otherwise.take().or(uncapped.take().map(Otherwise::Cap));
-        let mut releases = built?;
-        if let (Some(_), [release]) = (first, releases.as_slice()) {
-            let groups = if release.public_groups { groups::size(&release.keys, self.sizes)? } else { 0 };
-            release::ranking::decide(&mut releases, s, order_by, first, groups, self.settings);
-        }
-        self.releases.extend(releases);
-        Ok(Rel::Released)
-    }
-
-    /// Asks for public rows of FROM that are computed beside private ones. `kinds`: of what stands there, in order.
-    fn computed(&mut self, from: &'a From, kinds: &mut std::slice::Iter<'_, Rel>) -> Result<(), PlanError> {
-        match from {
-            From::Join { left, right, .. } => {
-                self.computed(left, kinds)?;
-                self.computed(right, kinds)
-            }
-            From::Relation { binding, query, pos, .. } => {
-                let kind = kinds.next().copied();
-                let public = kind == Some(Rel::Public);
-                let cte = match self.bindings.get(*binding).map(|b| &b.source) {
-                    Some(Source::Cte(id)) => self.ctes.get(id).copied(),
-                    _ => None,
-                };
-                let known = self.known();
-                match query.as_deref().or(cte) {
-                    Some(q) if public && !public_rows::is_plain(q, known) => {
-                        // What it looks at around it differs from row to row.
-                        if correlated::is_correlated(q) {
-                            return Err(unsupported(
-                                "LATERAL with aggregates, an order or a limit over public rows",
-                                *pos,
-                            )
-                            .hint("Join the table in FROM: JOIN stations s ON s.station = t.station.")
-                            .into());
-                        }
-                        Err(PlanError::NeedRows(Box::new(PublicRows::relation(*binding, q, known, *pos))))
-                    }
-                    Some(q) if kind == Some(Rel::Released) && !correlated::is_correlated(q) => {
-                        let releases = match self.bindings.get(*binding).map(|b| &b.source) {
-                            Some(Source::Cte(id)) => self.within.get(id),
-                            _ => self.derived.get(binding).map(|(_, releases)| releases),
-                        };
-                        let releases = releases.cloned().unwrap_or_default();
-                        self.stage_rows(q, releases, *pos)
-                    }
-                    _ if kind == Some(Rel::Released) => {
-                        Err(unsupported("a join of private rows with these released results", *pos)
-                            .hint("Release each by itself, and join the results.")
-                            .into())
-                    }
-                    _ => Ok(()),
-                }
-            }
-        }
-    }
-
-    /// Whether the releases in a subquery beside private rows, from `before` on, are all those of its FROM, and so can stand
-    /// there as constants: `EXISTS (SELECT 1 FROM top WHERE top.station = t.station)`.
-    fn over_stages(&mut self, q: &'a Query, before: usize, pos: Pos) -> Result<bool, PlanError> {
-        let Ok(Some((s, []))) = conditions::single(q, pos) else { return Ok(false) };
-        let grouped = s.has_group_by() || s.having.is_some() || s.distinct != Distinct::No;
-        let mut kinds = Vec::new();
-        s.from.iter().for_each(|f| self.kinds_of(f, &mut kinds));
-        if grouped || s.items.iter().any(|i| has_aggregate(&i.expr)) || !kinds.contains(&Rel::Released) {
-            return Ok(false);
-        }
-        let mut kinds = kinds.iter();
-        s.from.iter().try_for_each(|f| self.computed(f, &mut kinds))?;
-        let staged = |n: usize| self.stages.iter().any(|s| s.releases.contains(&n));
-        let all = (before..self.releases.len()).all(staged);
-        self.over_stages.extend(q.body.first_select().filter(|_| all));
-        Ok(all)
-    }
-
-    /// Whether a SELECT over private tables has groups of several units.
-    fn is_of_several_units(&self, s: &Select) -> bool {
-        let mut read = HashSet::new();
-        s.from.iter().for_each(|f| f.bindings(&mut read));
-        let table = |b: &usize| self.policy.tables.get(self.bindings.get(*b)?.table()?);
-        let private = read.iter().filter_map(table).any(|t| t.privacy != Privacy::Public);
-        private && self.flattener().is_grouped_by_unit(s).is_ok_and(|of_one| !of_one)
-    }
-
-    fn flattener(&self) -> Flattener<'_> {
-        let extract_type =
-            if self.settings.old_extract { SqlType::Float8 } else { SqlType::Numeric { scale: None } };
-        let rows =
-            per_unit::RowsPerUnit { chosen: self.settings.chosen_rows, otherwise: self.settings.max_rows };
-        let spend = self.spend.same();
-        let mut flattener = Flattener::new(self.policy, self.bindings, &self.ctes, extract_type, rows, spend);
-        flattener.given = Given::new(&self.stages);
-        flattener
-    }
-
-    /// The kinds of what stands in a FROM that was visited, in order.
-    fn kinds_of(&self, from: &From, out: &mut Vec<Rel>) {
-        match from {
-            From::Join { left, right, .. } => {
-                self.kinds_of(left, out);
-                self.kinds_of(right, out);
-            }
-            From::Relation { binding, .. } => {
-                out.push(match self.bindings.get(*binding).map(|b| &b.source) {
-                    Some(Source::Table(t)) => match self.policy.tables.get(*t).map(|t| &t.privacy) {
-                        Some(Privacy::Public) => Rel::Public,
-                        _ => Rel::Private,
-                    },
-                    Some(Source::Own(_)) => Rel::Released,
-                    Some(Source::Cte(id)) => self.kinds.get(id).copied().unwrap_or(Rel::Private),
-                    _ => self.derived.get(binding).map_or(Rel::Private, |(rel, _)| *rel),
-                })
-            }
-        }
-    }
-
-    fn known(&self) -> public_rows::Known<'_> {
-        public_rows::Known { bindings: self.bindings, ctes: &self.ctes }
-    }
-
-    /// Visits the queries inside an expression above aggregates, whose arguments are computed from rows, as is what `rows`
-    /// says.
-    fn above_rows(
-        &mut self,
-        e: &'a Expr,
-        around: Rel,
-        rows: &dyn Fn(&Expr) -> bool,
-    ) -> Result<(), PlanError> {
-        if rows(e) || matches!(e.kind, ExprKind::Aggregate(_)) {
-            return self.subqueries(e, Rel::Private);
-        }
-        self.query_of(e, around)?;
-        let children = match &e.kind {
-            // What is called over a window is no aggregate of rows.
-            ExprKind::Window { function, partition_by, order_by, .. } => {
-                let rest = partition_by.iter().chain(order_by.iter().map(|o| &o.expr));
-                function.children().into_iter().chain(rest).collect()
-            }
-            _ => e.children(),
-        };
-        children.into_iter().try_for_each(|c| self.above_rows(c, around, rows))
-    }
-}
-
-/// Whether an aggregate (not one over a window) stands in the expression.
-pub fn has_aggregate(e: &Expr) -> bool {
-    match &e.kind {
-        ExprKind::Aggregate(_) => true,
-        ExprKind::Window { function, partition_by, order_by, .. } => {
-            function.children().into_iter().any(has_aggregate)
-                || partition_by.iter().any(has_aggregate)
-                || order_by.iter().any(|o| has_aggregate(&o.expr))
-        }
-        _ => e.children().into_iter().any(has_aggregate),
     }
 }

@@ -32,7 +32,7 @@ impl Ends {
     }
 
     /// Of this statement.
-    pub(super) fn of(self, query: &Query) -> Self {
+    pub(crate) fn of(self, query: &Query) -> Self {
         let outermost = match &query.body {
             Body::Select(s) if self.beside && s.distinct == Distinct::No => Some(s.id),
             _ => None,
@@ -41,12 +41,12 @@ impl Ends {
     }
 
     /// Whether quantiles that this SELECT has as items get them.
-    pub(super) fn stand_beside(&self, select: &Select) -> bool {
+    pub(crate) fn stand_beside(&self, select: &Select) -> bool {
         self.outermost == Some(select.id)
     }
 
     /// The choice of an end.
-    pub(super) fn pick(&self, of: Ratio, side: Side) -> dp::Pick {
+    pub(crate) fn pick(&self, of: Ratio, side: Side) -> dp::Pick {
         // Both ends together fail as often as an interval may.
         let fails = 1_000_000u32.saturating_sub(self.confidence) / 2;
         dp::Pick::End { of, side, fails: fails.clamp(1, 499_999) }

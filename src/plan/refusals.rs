@@ -1,18 +1,18 @@
 //! What the planner refuses of a whole statement, and what to write instead.
 
-use super::{PlanError, Settings};
+use crate::Settings;
 use answer::{ClientError, SqlState};
 use policy::Policy;
 use sql::ast::*;
 
-pub(super) fn undrawn(e: dp::DpError) -> ClientError {
+pub(crate) fn undrawn(e: dp::DpError) -> ClientError {
     let what = format!("the noise of this statement cannot be drawn: {e}");
     ClientError::new(SqlState::INVALID_PARAMETER_VALUE, what)
         .hint("Ask with a larger epsilon, or over narrower ranges.")
 }
 
 /// Refuses Gaussian noise that the budget of this index cannot pay for.
-pub(super) fn gaussian_unpriced(settings: &Settings, budget: usize) -> ClientError {
+pub(crate) fn gaussian_unpriced(settings: &Settings, budget: usize) -> ClientError {
     let (name, notion) = settings.budgets.get(budget).map_or(("", ""), |(n, k)| (n.as_str(), k.word()));
     ClientError::new(
         SqlState::INVALID_PARAMETER_VALUE,
@@ -22,7 +22,7 @@ pub(super) fn gaussian_unpriced(settings: &Settings, budget: usize) -> ClientErr
 }
 
 /// Refuses a statement that would return rows of units.
-pub(super) fn private_rows(pos: Pos) -> ClientError {
+pub(crate) fn private_rows(pos: Pos) -> ClientError {
     ClientError::unsupported("a query that returns private rows is not supported")
         .detail("Rows of single units are never returned; aggregates over many units are, with noise.")
         .hint("Aggregate them: SELECT count(*), avg(x) … GROUP BY …")
@@ -30,7 +30,7 @@ pub(super) fn private_rows(pos: Pos) -> ClientError {
 }
 
 /// Refuses a statement that would return rows of units, or a row for each. `tables`: those that it reads.
-pub(super) fn rows_of_units(body: &Body, policy: &Policy, tables: &[usize]) -> ClientError {
+pub(crate) fn rows_of_units(body: &Body, policy: &Policy, tables: &[usize]) -> ClientError {
     let what = match body {
         Body::Select(s) if !s.group_by.is_empty() => "GROUP BY the privacy unit",
         Body::Select(s) if s.distinct == Distinct::All => "SELECT DISTINCT of the privacy unit",
@@ -51,16 +51,15 @@ pub(super) fn rows_of_units(body: &Body, policy: &Policy, tables: &[usize]) -> C
         .at(position(body))
 }
 
-pub(super) fn ordered_rows(pos: Pos) -> PlanError {
+pub(crate) fn ordered_rows(pos: Pos) -> ClientError {
     unsupported("ORDER BY, LIMIT or OFFSET over private rows", pos)
         .detail("Rows of single units are never returned, and which rows remain would depend on them.")
         .hint(
             "Aggregate, then order and cut the result: SELECT k, count(*) … GROUP BY k ORDER BY 2 LIMIT 10.",
         )
-        .into()
 }
 
-pub(super) fn position(body: &Body) -> Pos {
+pub(crate) fn position(body: &Body) -> Pos {
     match body {
         Body::Select(s) => s.pos,
         Body::SetOp { left, .. } => position(left),
@@ -69,12 +68,12 @@ pub(super) fn position(body: &Body) -> Pos {
     }
 }
 
-pub(super) fn unsupported(what: &str, pos: Pos) -> ClientError {
+pub(crate) fn unsupported(what: &str, pos: Pos) -> ClientError {
     ClientError::unsupported(format!("{what} is not supported")).at(pos)
 }
 
 /// Refuses sums of intervals that are no differences of moments.
-pub(super) fn of_ages(pos: Pos) -> ClientError {
+pub(crate) fn of_ages(pos: Pos) -> ClientError {
     ClientError::unsupported("sum and avg of type interval are not supported")
         .detail("Its months have no one length.")
         .hint("Average a difference, avg(a - b), or a part, avg(extract(year FROM age(a, b))).")
@@ -82,8 +81,22 @@ pub(super) fn of_ages(pos: Pos) -> ClientError {
 }
 
 /// Refuses a set operation of private rows with others.
-pub(super) fn mixed(pos: Pos) -> ClientError {
+pub(crate) fn mixed(pos: Pos) -> ClientError {
     unsupported("a set operation of private rows with other rows", pos)
         .detail("A public row would be counted as somebody's.")
         .hint("Aggregate in each branch, and add up above: SELECT sum(n) FROM (SELECT count(*) AS n FROM trips UNION ALL SELECT count(*) FROM stations) t.")
+}
+
+/// The refusal of what depends on an order of all rows.
+pub(crate) fn cut(pos: Pos) -> ClientError {
+    unsupported("LIMIT, OFFSET or ORDER BY over private rows", pos).hint(
+        "Which rows remain would depend on other units. Number the rows of each unit: row_number() OVER (PARTITION BY the unit ORDER BY …) AS n, and filter n <= 3 around it; or order and limit above the aggregates.",
+    )
+}
+
+/// Refuses grouping sets of rows that stay private.
+pub(crate) fn sets_of_rows(pos: Pos) -> ClientError {
+    unsupported("GROUPING SETS, ROLLUP or CUBE within units, or below another aggregate,", pos)
+        .detail("Rows of a set with the unit are of one unit each, and those of another of many.")
+        .hint("Group by the unit below and by the sets above: SELECT s, avg(n) FROM (SELECT unit, s, count(*) AS n FROM … GROUP BY unit, s) t GROUP BY ROLLUP (s).")
 }

@@ -18,9 +18,9 @@
 
 use super::walk::is_small;
 use emit::scalar::text;
-use plan::domain::Domain;
+use plan::algebra::source::{Branch, Kind, Leaf, Scan, SetTree, Tree};
+use plan::expr::domain::Domain;
 use plan::expr::{BASES, KEYS, Node, Scalar, compared, in_list, is, logic, not};
-use plan::source::{Branch, Kind, Leaf, Scan, SetTree, Tree};
 use plan::{Key, Part, PartKind, Release};
 use sql::ast::BinaryOp;
 use std::collections::HashMap;

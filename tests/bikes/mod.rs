@@ -301,8 +301,8 @@ impl Bikes {
         let settings = &plan::Settings { ends, ..self.plan.clone() };
         let Some(name) = &self.stream else { return plan::plan(statement, &self.policy, settings, sizes) };
         let stream = self.policy.streams.iter().find(|s| s.name == *name).unwrap();
-        let terms = plan::stream_question::Terms { stream, questions: 1000, beta: 0.05 };
-        plan::stream_question::plan(statement, &self.policy, settings, sizes, terms)
+        let terms = plan::stream::Terms { stream, questions: 1000, beta: 0.05 };
+        plan::stream::plan(statement, &self.policy, settings, sizes, terms)
     }
 
     /// The plan, after PostgreSQL has judged names and types.
@@ -384,7 +384,7 @@ impl Bikes {
             for now in rounds::apart(plan, &now).into_iter().filter(|now| !now.is_empty()) {
                 let charge = match plan.stages.is_empty() && plan.releases.iter().all(|r| r.round.is_none()) {
                     true => whole.clone(),
-                    false => plan::shares::rest(plan, &now, whole).unwrap(),
+                    false => plan::price::shares::rest(plan, &now, whole).unwrap(),
                 };
                 let exact = self.exact_parts(plan, &now, &given, &all).await;
                 let fetches: Vec<(&Certified, &Spec)> =

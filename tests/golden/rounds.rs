@@ -3,7 +3,8 @@
 use crate::cache_key::{planned, policy, usual};
 use bytes::Bytes;
 use noisegate::dp::{Notion, Preference, ROUNDS, Ratio};
-use noisegate::plan::{self, split};
+use noisegate::plan::price::split;
+use noisegate::plan::{self};
 use noisegate::store::{Epoch, KeyContext, Keys, canonical};
 
 type Columns = Vec<Vec<Option<Bytes>>>;

@@ -11,8 +11,11 @@ use goldenscript::{Command, Context};
 use noisegate::dp::{Preference, Ratio};
 use noisegate::emit::fetch;
 use noisegate::error::ClientError;
-use noisegate::plan::accuracy::Accuracy;
-use noisegate::plan::{self, Plan, row_choice, stream_question, summary};
+use noisegate::plan::Accuracy;
+use noisegate::plan::explain::stream;
+use noisegate::plan::explain::summary;
+use noisegate::plan::price::row_choice;
+use noisegate::plan::{self, Plan};
 use noisegate::policy::Policy;
 use noisegate::release::stream::Told;
 use noisegate::schema::SqlType;
@@ -70,7 +73,7 @@ impl goldenscript::Runner for Runner {
             let plan = self.runtime.block_on(self.bikes.plan(sql)).map_err(|e| told(sql, &e))?;
             let policy = &self.bikes.policy;
             return Ok(lines(&match &plan.question {
-                Some(question) => stream_question::sentences(&plan, question, policy),
+                Some(question) => stream::sentences(&plan, question, policy),
                 None => summary::sentences(&plan, policy),
             }));
         }

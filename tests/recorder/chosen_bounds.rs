@@ -10,7 +10,7 @@ use crate::rng::Rng;
 use crate::samples::Samples;
 use noisegate::dp::Ratio;
 use noisegate::emit::fetch;
-use noisegate::plan::row_choice::{self, RowChoice};
+use noisegate::plan::price::row_choice::{self, RowChoice};
 use noisegate::plan::{Plan, Settings};
 
 /// Bounds that may have been chosen.

@@ -366,7 +366,7 @@ struct Check {
     zoned: bool,
 }
 
-fn nothing(_: &noisegate::plan::source::Branch) -> String {
+fn nothing(_: &noisegate::plan::algebra::source::Branch) -> String {
     panic!("an entry with a subquery")
 }
 

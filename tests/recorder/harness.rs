@@ -12,8 +12,9 @@ use noisegate::emit::print::{self, Constants};
 use noisegate::error::ClientError;
 use noisegate::gateway::public_rows;
 use noisegate::kernel;
-use noisegate::plan::bounding::{Groups, Norm};
-use noisegate::plan::{self, Plan, PlanError, Release, Settings, stream_question};
+use noisegate::plan::bound::bounding::{Groups, Norm};
+use noisegate::plan::stream;
+use noisegate::plan::{self, Plan, PlanError, Release, Settings};
 use noisegate::policy::{Limits, Policy};
 use noisegate::price::{Proof, Proven, covers};
 use noisegate::schema::SqlType;
@@ -560,8 +561,8 @@ fn plan_with(
         None => plan::plan(statement, policy, settings, sizes)?,
         Some(name) => {
             let stream = policy.streams.iter().find(|s| s.name == name).unwrap();
-            let terms = stream_question::Terms { stream, questions: 1, beta: 0.05 };
-            stream_question::plan(statement, policy, settings, sizes, terms)?
+            let terms = stream::Terms { stream, questions: 1, beta: 0.05 };
+            stream::plan(statement, policy, settings, sizes, terms)?
         }
     };
     let typed = print::typed(&plan.statement, policy, &constants()).sql;

@@ -5,7 +5,7 @@
 
 use crate::gateway::{Checked, Gateway, Session, Texts};
 use emit::synthetic::Sizes;
-use plan::explain::short;
+use plan::words::short;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 

@@ -8,8 +8,9 @@ use crate::explained;
 use crate::store::{Epoch, KeyContext, Keys, canonical};
 use answer::ClientError;
 use dp::{Charge, Ratio};
-use plan::explain::decimal;
-use plan::{Plan, summary};
+use plan::Plan;
+use plan::explain::summary;
+use plan::words::decimal;
 use policy::Policy;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -105,7 +106,7 @@ impl Findings {
                     Some(charge) => Outcome::Priced {
                         costs: explained::costs(policy, charge, "It costs"),
                         expected: summary::sentences(plan, policy),
-                        error: plan::split::error(plan),
+                        error: plan::price::split::error(plan),
                         helps: helps::of(plan, &one, offline),
                     },
                 },

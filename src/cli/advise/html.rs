@@ -3,7 +3,7 @@
 use super::expected::{self, Asked};
 use super::findings::{Findings, Outcome};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use plan::explain::short;
+use plan::words::short;
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:50rem;margin:2rem auto;padding:0 1rem;color:#1b1b1b;background:#fff}\
     pre{white-space:pre-wrap;background:#f2f2f2;padding:.5rem}table{border-collapse:collapse}th,td{text-align:left;padding:.2rem .8rem .2rem 0}\

@@ -3,7 +3,7 @@
 use super::Args;
 use crate::cli::proxy::Proxy;
 use emit::synthetic::Sizes;
-use plan::explain::short;
+use plan::words::short;
 use policy::{Policy, Privacy, Table};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,7 +2,7 @@
 
 use super::expected;
 use super::findings::{Findings, Outcome};
-use plan::explain::short;
+use plan::words::short;
 use std::fmt::Write as _;
 
 pub(super) fn print(found: &Findings) -> String {

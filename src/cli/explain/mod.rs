@@ -8,7 +8,7 @@ use crate::explained::{self, number};
 use answer::{ClientError, SqlState};
 use bigdecimal::{BigDecimal, Signed};
 use emit::print::Constants;
-use plan::accuracy::Accuracy;
+use plan::Accuracy;
 use plan::{self, Plan, PlanError};
 use policy::decimal_text;
 use policy::{self, Policy};
@@ -297,7 +297,7 @@ fn plan(
     let now = constants().now;
     // What else PostgreSQL alone can evaluate, the planner refuses by name.
     sql::constants::visit(&mut statement, sql::constants::Wanted::Values, &mut |e, array| {
-        if let Some(value) = plan::constant::evaluate(e, Some(&now)).filter(|_| !array) {
+        if let Some(value) = plan::expr::constant::evaluate(e, Some(&now)).filter(|_| !array) {
             *e = value;
         }
     });

@@ -3,7 +3,7 @@
 
 use super::Printer;
 use super::released::{Row, output_text};
-use plan::grouping_sets::GroupingSet;
+use plan::cut::grouping_sets::GroupingSet;
 use plan::reach::Part;
 use plan::release::{PartKind, Release};
 use plan::{GroupingSets, Plan};

@@ -3,8 +3,8 @@
 use super::{ArrayParam, Constants, Printer};
 use bigdecimal::{BigDecimal, One, ToPrimitive};
 use plan::Plan;
-use plan::expected_error::centre;
 use plan::release::Output;
+use plan::release::expected_error::centre;
 use policy::Policy;
 use schema::SqlType;
 use sql::ast::{Body, Distinct, Expr, ExprKind, Literal, Query};

@@ -5,7 +5,7 @@ use super::known::unknown;
 use crate::store::Accept;
 use answer::{ClientError, SqlState};
 use bigdecimal::{BigDecimal, ToPrimitive};
-use plan::accuracy::Accuracy;
+use plan::Accuracy;
 use sql::functions::nearest_of;
 use std::str::FromStr;
 
@@ -267,8 +267,8 @@ impl NoisegateSetting {
     /// What it is where nobody has set it.
     pub fn default(self, policy: &plan::Settings) -> String {
         match self {
-            Self::Epsilon => plan::explain::decimal(&policy.epsilon),
-            Self::Delta => plan::explain::decimal(&policy.delta),
+            Self::Epsilon => plan::words::decimal(&policy.epsilon),
+            Self::Delta => plan::words::decimal(&policy.delta),
             Self::MaxGroups => policy.max_groups.to_string(),
             Self::MaxRows => policy.max_rows.to_string(),
             Self::Bounds => "policy".into(),

@@ -4,7 +4,7 @@ use crate::gateway::price::{log_price, no_entropy, price_notice};
 use answer::{ClientError, Identity, Notice, SqlState};
 use dp::SecureRng;
 use ledger::{self, Ledger, Opened, Refusal, StreamEnd};
-use plan::stream_question::Question;
+use plan::Question;
 use policy::Stream;
 use release::stream::{Instance, Told};
 use release::{Exact, Noisy};

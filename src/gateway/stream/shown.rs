@@ -37,7 +37,7 @@ impl Session {
         Ok(format!(
             "alpha {} times what one unit can change, for {questions} question(s), but with probability {beta}, if at \
              most {} of them are near or beyond their thresholds ({}); opening it costs {}",
-            plan::explain::short(stream.alpha(questions, beta)),
+            plan::words::short(stream.alpha(questions, beta)),
             stream.positives,
             stream.theorem(),
             self.opening_price(&self.gateway, stream).await?
@@ -74,9 +74,9 @@ impl Session {
             if plan.charge.is_some() {
                 summary.extend(self.refinement(&plan)?);
             }
-            summary.extend(plan::summary::sentences(&plan, policy));
-            let collected = plan::collected::of(&plan, policy);
-            summary.extend(plan::collected::bias(&collected, self.settings.consistent()));
+            summary.extend(plan::explain::summary::sentences(&plan, policy));
+            let collected = plan::explain::collected::of(&plan, policy);
+            summary.extend(plan::explain::collected::bias(&collected, self.settings.consistent()));
             let lines = plan::explain::lines(&plan, policy);
             return Ok(Explained::new(&plan, policy, &settings, summary, lines, explain));
         };
@@ -107,8 +107,8 @@ impl Session {
                 (refused.clone(), format!("This costs nothing: {refused}."))
             }
         };
-        let lines = plan::stream_question::lines(&plan, &question, &status, policy);
-        let summary = [vec![cost], plan::stream_question::sentences(&plan, &question, policy)].concat();
+        let lines = plan::explain::stream::lines(&plan, &question, &status, policy);
+        let summary = [vec![cost], plan::explain::stream::sentences(&plan, &question, policy)].concat();
         Ok(Explained::new(&plan, policy, &settings, summary, lines, explain))
     }
 

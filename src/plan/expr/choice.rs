@@ -6,8 +6,8 @@ use super::print::{Print, collated, is_varied, operand};
 use super::scalar::{Choice, Node, Scalar};
 use super::table::Entry;
 use super::{Refusal, casts, numbers};
-use crate::domain;
-use crate::interval::{self, Interval};
+use crate::expr::domain;
+use crate::expr::interval::{self, Interval};
 use schema::SqlType;
 use sql::ast::BinaryOp;
 

@@ -5,8 +5,8 @@
 //! types: overflow, divisors, integer widths and nullness take proven facts only, and the one way from declared to proven
 //! is a clamp, which is printed (soundness rule 36).
 
-use crate::domain::Domain;
-use crate::interval::Interval;
+use crate::expr::domain::Domain;
+use crate::expr::interval::Interval;
 use bigdecimal::BigDecimal;
 use schema::SqlType;
 

@@ -8,7 +8,7 @@ use super::scalar::{Node, Param, Scalar};
 use super::table::{Entry, Function};
 use super::times::{self, bounded_constant, years};
 use super::{Refusal, Result, casts, mismatch, refuse, strings};
-use crate::interval::Interval;
+use crate::expr::interval::Interval;
 use bigdecimal::BigDecimal;
 use schema::SqlType;
 use sql::ast::{Literal, Pos};

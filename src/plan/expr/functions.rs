@@ -7,7 +7,7 @@ use super::rounding::{Rounding, rounding};
 use super::scalar::{Node, Param, Scalar};
 use super::table::{Entry, Function};
 use super::{Refusal, Result, numbers, refuse, times};
-use crate::interval::Interval;
+use crate::expr::interval::Interval;
 use bigdecimal::{BigDecimal, FromPrimitive, RoundingMode, Signed, ToPrimitive, Zero};
 use schema::SqlType;
 use sql::ast::{BinaryOp, Pos};

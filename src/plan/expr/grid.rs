@@ -246,8 +246,8 @@ fn integer(n: i128) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::expr::interval::Interval;
     use crate::expr::literal_number;
-    use crate::interval::Interval;
 
     fn value(low: &str, high: &str, grid: &str, centred: bool) -> Result<GridValue, TooWide> {
         let x = literal_number("5").unwrap();

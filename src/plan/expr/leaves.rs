@@ -2,8 +2,8 @@
 
 use super::facts::{Declared, Facts};
 use super::*;
-use crate::domain::Domain;
-use crate::interval::Interval;
+use crate::expr::domain::Domain;
+use crate::expr::interval::Interval;
 
 pub(super) fn column_scalar(binding: usize, column: usize, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
     if let Some(computed) = env.computed(binding, column) {

@@ -9,7 +9,7 @@ use super::scalar::{Node, Param, Scalar};
 use super::table::{Entry, Function};
 use super::times::{bounded_constant, held, years};
 use super::{Refusal, Result, casts, dates, mismatch, numbers, refuse};
-use crate::interval::Interval;
+use crate::expr::interval::Interval;
 use bigdecimal::{BigDecimal, ToPrimitive};
 use schema::SqlType;
 use schema::time::{DAY, MICROS_PER_SECOND};

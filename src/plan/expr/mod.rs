@@ -9,11 +9,14 @@ mod calls;
 mod casts;
 mod choice;
 mod comparison;
+pub mod constant;
 mod dates;
+pub mod domain;
 mod facts;
 mod formats;
 mod functions;
 mod grid;
+pub mod interval;
 mod json;
 mod leaves;
 mod made;
@@ -126,6 +129,18 @@ fn mismatch(what: &str, pos: Pos) -> ClientError {
     ClientError::new(SqlState::DATATYPE_MISMATCH, what.to_owned())
         .hint("Add a cast, or compare values of one type.")
         .at(pos)
+}
+
+/// A condition, or the error that PostgreSQL gives.
+pub(crate) fn truth(s: Scalar, of: &str, pos: Pos) -> Result<Scalar> {
+    match s.ty() {
+        SqlType::Bool => Ok(s),
+        _ => Err(ClientError::new(
+            SqlState::DATATYPE_MISMATCH,
+            format!("argument of {of} must be type boolean"),
+        )
+        .at(pos)),
+    }
 }
 
 /// A number by itself, for tests of what is built on one.

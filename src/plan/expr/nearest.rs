@@ -6,7 +6,7 @@ use super::grid::GridValue;
 use super::print::Print;
 use super::scalar::{Param, Scalar};
 use super::table::Function;
-use crate::interval::Interval;
+use crate::expr::interval::Interval;
 use bigdecimal::BigDecimal;
 use schema::SqlType;
 

@@ -5,7 +5,7 @@ use super::print::{Print, operand};
 use super::scalar::{Node, Param, Scalar};
 use super::table::{Entry, Function};
 use super::{Refusal, Result, times};
-use crate::interval::Interval;
+use crate::expr::interval::Interval;
 use answer::SqlState;
 use bigdecimal::{BigDecimal, RoundingMode, Signed, Zero};
 use schema::SqlType;

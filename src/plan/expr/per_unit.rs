@@ -6,7 +6,7 @@
 use super::choice::united;
 use super::facts::{Declared, Facts, LONGEST, OF_FLOAT, Phys, Proven, Spelling, int_limit};
 use super::{Scalar, casts, numbers, refuse};
-use crate::interval::Interval;
+use crate::expr::interval::Interval;
 use answer::ClientError;
 use bigdecimal::BigDecimal;
 use schema::SqlType;

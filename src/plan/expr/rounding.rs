@@ -6,7 +6,7 @@ use super::print::{Print, operand};
 use super::scalar::{Param, Scalar};
 use super::table::Function;
 use super::{Refusal, Result};
-use crate::interval::Interval;
+use crate::expr::interval::Interval;
 use bigdecimal::{BigDecimal, RoundingMode};
 use schema::SqlType;
 use sql::ast::Pos;

@@ -7,9 +7,9 @@ use super::facts::{Declared, Facts, MOST_BEFORE_POINT, Phys, Proven, Spelling};
 use super::print::{self, Print, alias, ident, number, string};
 use super::table::Function;
 use super::{Refusal, casts, choice, comparison, dates, times};
-use crate::domain::Domain;
-use crate::interval::Interval;
-use crate::source::Branch;
+use crate::algebra::source::Branch;
+use crate::expr::domain::Domain;
+use crate::expr::interval::Interval;
 use bigdecimal::BigDecimal;
 use schema::SqlType;
 use sql::ast::{BinaryOp, Is};
@@ -251,7 +251,7 @@ impl Scalar {
         let mut facts = Facts::of_type(ty, true);
         if facts.ty.is_number() {
             facts.phys = Phys::Int;
-            facts.span = Proven::by_text(crate::interval::Interval::point(0.into()));
+            facts.span = Proven::by_text(crate::expr::interval::Interval::point(0.into()));
             facts.bound = Declared::of(&facts.span);
             facts.lattice = Some(1.into());
         }

@@ -77,8 +77,8 @@ pub(super) fn power(digits: u32) -> Option<BigDecimal> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::expr::interval::Interval;
     use crate::expr::numbers::{arithmetic, literal, ready};
-    use crate::interval::Interval;
     use schema::SqlType;
     use sql::ast::{BinaryOp, Pos};
 

@@ -7,7 +7,7 @@ use super::scalar::{Param, Scalar};
 use super::table::Function;
 use super::times::bounded_constant;
 use super::{Refusal, Result, casts, mismatch, refuse};
-use crate::interval::Interval;
+use crate::expr::interval::Interval;
 use schema::SqlType;
 use schema::time::{DAY, MICROS_PER_SECOND};
 use sql::ast::Pos;

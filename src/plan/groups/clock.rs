@@ -1,6 +1,6 @@
 //! Hours and minutes that conditions on the clock leave: of `t::time >= '08:00'` those from 8 on.
 
-use crate::domain::Domain;
+use crate::expr::domain::Domain;
 use crate::expr::{Node, Param, Scalar, alike};
 use bigdecimal::{BigDecimal, ToPrimitive};
 use schema::SqlType;

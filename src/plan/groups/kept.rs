@@ -1,9 +1,9 @@
 //! What share of the rows conditions leave, as far as declared ranges say: a guess for what is a matter of time alone.
 
 use super::ranges::ranges;
-use crate::equivalence_classes::Col;
+use crate::algebra::equivalence_classes::Col;
+use crate::expr::interval::Interval;
 use crate::expr::{Node, Scalar};
-use crate::interval::Interval;
 use bigdecimal::ToPrimitive;
 
 /// The share of the rows of a table that meet these conditions, if values lie evenly in their declared ranges. None where a

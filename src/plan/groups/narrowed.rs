@@ -1,10 +1,10 @@
 //! Keys with the ranges of their columns narrowed by what conditions say.
 
 use super::ranges::Ranges;
-use crate::equivalence_classes::Col;
+use crate::algebra::equivalence_classes::Col;
+use crate::expr::interval::Interval;
 use crate::expr::{ColumnInfo, Columns, Scalar, lower};
-use crate::flatten::{Flattener, Result};
-use crate::interval::Interval;
+use crate::own::flatten::{Flattener, Result};
 use bigdecimal::{BigDecimal, Signed, ToPrimitive};
 use policy::{Column, Range};
 use schema::SqlType;

@@ -1,9 +1,9 @@
 //! Values of a public table's column, of the rows alone that the statement leaves of the table.
 
 use super::equated;
-use crate::domain::{Domain, Rows};
+use crate::algebra::source::PrivateSource;
+use crate::expr::domain::{Domain, Rows};
 use crate::expr::{Node, Scalar};
-use crate::source::PrivateSource;
 
 /// The domain of a key that is a column of a public table, or is equal to one, without the rows of that table which
 /// conditions over it alone drop: where a group has rows, its value stands in a row of the table that meets them.

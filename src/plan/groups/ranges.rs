@@ -1,8 +1,8 @@
 //! What conditions say of where columns lie.
 
-use crate::equivalence_classes::Col;
+use crate::algebra::equivalence_classes::Col;
+use crate::expr::interval::Interval;
 use crate::expr::{Node, Param, Scalar};
-use crate::interval::Interval;
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
 use schema::SqlType;
 use schema::time::{self, DAY, MICROS_PER_SECOND};

@@ -2,7 +2,7 @@
 
 use super::{is_same_anywhere, looks};
 use crate::expr::{KEYS, Node, Param, Scalar, alike, compared, logic, weighted};
-use crate::release::Key;
+use crate::groups::key::Key;
 use bigdecimal::ToPrimitive;
 use schema::SqlType;
 use schema::time::{DAY, civil};

@@ -2,7 +2,7 @@
 
 use super::quantile::Quantile;
 use super::{Part, PartNoise, Queries, Result, Rows, Uncertain, lost, noise};
-use crate::expected_error::centre;
+use crate::release::expected_error::centre;
 use crate::release::{Output, Release};
 use bigdecimal::ToPrimitive;
 use sql::ast::*;

@@ -5,7 +5,7 @@
 //! followed, names them alone. That needs every set to be made alike, which is looked at here and not assumed.
 
 use super::{Part, Rows, is_followed};
-use crate::grouping_sets::{GroupingSet, GroupingSets};
+use crate::cut::grouping_sets::{GroupingSet, GroupingSets};
 use crate::release::{Output, Release};
 use std::collections::BTreeMap;
 

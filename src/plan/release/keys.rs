@@ -1,9 +1,10 @@
 //! Group keys: what a release may be grouped by.
 
-use super::{Builder, Key, Result};
-use crate::conditions::split;
-use crate::equivalence_classes::Col;
+use super::{Builder, Result};
+use crate::algebra::equivalence_classes::Col;
 use crate::expr::{Choice, Node, Scalar};
+use crate::groups::key::Key;
+use crate::syntax::conditions::split;
 use answer::ClientError;
 use schema::SqlType;
 use sql::ast::*;
@@ -57,7 +58,7 @@ impl Builder<'_, '_> {
     pub(super) fn over_keys(&mut self, having: Option<&Expr>) -> Vec<Scalar> {
         let mut conjuncts = Vec::new();
         having.into_iter().for_each(|e| split(e.clone(), &mut conjuncts));
-        let plain = conjuncts.iter().filter(|e| !crate::has_aggregate(e));
+        let plain = conjuncts.iter().filter(|e| !crate::syntax::grouping::has_aggregate(e));
         plain.filter_map(|e| self.lower(e).ok().filter(|s| *s.ty() == SqlType::Bool)).collect()
     }
 

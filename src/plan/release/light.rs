@@ -5,7 +5,7 @@
 //! Most units keep to a bound that was well chosen; their rows can be added up by key alone.
 
 use super::{Norm, PartKind, Release};
-use crate::bounding::Groups;
+use crate::bound::bounding::Groups;
 use crate::groups::kept;
 use schema::SqlType;
 

@@ -4,6 +4,7 @@
 
 mod aggregates;
 mod distance;
+pub mod expected_error;
 mod keys;
 mod light;
 mod mode;
@@ -15,15 +16,16 @@ mod rounds;
 mod values;
 mod weights;
 
-use super::bounding::{Norm, Spread};
-use super::domain::Domain;
-use super::flatten::Flattener;
-use super::groups::Groups;
-use super::refusals::unsupported;
-use super::source::PrivateSource;
-use super::work::Work;
-use super::{Bounding, PlanError, Settings, Sizes, bounding, groups};
+use crate::algebra::source::PrivateSource;
+use crate::bound::bounding;
+use crate::bound::bounding::{Norm, Spread};
+use crate::bound::work::Work;
 use crate::expr::{GridValue, Scalar};
+use crate::groups::Groups;
+use crate::groups::key::Key;
+use crate::own::flatten::Flattener;
+use crate::refusals::unsupported;
+use crate::{Bounding, PlanError, Settings, Sizes, groups};
 use answer::ClientError;
 use dp::Sensitivity;
 use policy::Policy;
@@ -37,19 +39,6 @@ pub use ranking::Ranking;
 use values::Distinct;
 
 type Result<T> = std::result::Result<T, PlanError>;
-
-/// A group key.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Key {
-    /// The analyst's expression, to be found again above the aggregates.
-    pub expr: Expr,
-    /// What it computes.
-    pub scalar: Scalar,
-    /// Its public domain and whether NULL belongs to it, where groups are public.
-    pub domain: Option<(Domain, bool)>,
-    /// Its name in messages.
-    pub label: String,
-}
 
 /// A released integer per group.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,7 +125,7 @@ pub struct Release {
     pub round: Option<usize>,
     /// What one row can make PostgreSQL do.
     pub work: Work,
-    /// The stages whose values its rows are compared with, by their indexes in [`super::Plan::stages`].
+    /// The stages whose values its rows are compared with, by their indexes in [`crate::Plan::stages`].
     pub given: Vec<usize>,
     /// The session's time zone, where its rows are compared or cut by it.
     pub zone: String,

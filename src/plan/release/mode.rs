@@ -5,10 +5,11 @@
 //! values, and NULL for what is not among them.
 
 use super::points::{Axis, MOST_PRIVATE_POINTS, pick};
-use super::{Builder, Key, Output, Result};
-use crate::domain::Domain;
+use super::{Builder, Output, Result};
+use crate::expr::domain::Domain;
 use crate::expr::{Scalar, filtered};
 use crate::groups;
+use crate::groups::key::Key;
 use answer::ClientError;
 use bigdecimal::BigDecimal;
 use dp::Pick;

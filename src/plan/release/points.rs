@@ -4,10 +4,11 @@
 //! over all cells together, and spread over them where it has more. No cell comes back ([`dp::Points`]).
 
 use super::distance::distance;
-use super::{Builder, Key, Output, Part, PartKind, Release, Result, refuse, too_wide};
-use crate::bounding::{self, Bounding};
-use crate::domain::Domain;
+use super::{Builder, Output, Part, PartKind, Release, Result, refuse, too_wide};
+use crate::bound::bounding::{self, Bounding};
+use crate::expr::domain::Domain;
 use crate::expr::{Scalar, filtered, nearest, unbounded};
+use crate::groups::key::Key;
 use crate::groups::{self, Groups};
 use crate::quantile_ends;
 use answer::{ClientError, SqlState};
@@ -374,15 +375,15 @@ pub(super) fn pick(picks: &mut Vec<Pick>, p: Pick) -> usize {
 /// What is chosen, in words.
 fn named(p: &Pick) -> String {
     match p {
-        Pick::Quantile(q) => format!("quantile {}", crate::explain::decimal(q)),
+        Pick::Quantile(q) => format!("quantile {}", crate::words::decimal(q)),
         Pick::Least => "least value".into(),
         Pick::Greatest => "greatest value".into(),
         Pick::Mode => "most frequent value".into(),
         Pick::End { of, side: Side::Below, .. } => {
-            format!("lower end around quantile {}", crate::explain::decimal(of))
+            format!("lower end around quantile {}", crate::words::decimal(of))
         }
         Pick::End { of, side: Side::Above, .. } => {
-            format!("upper end around quantile {}", crate::explain::decimal(of))
+            format!("upper end around quantile {}", crate::words::decimal(of))
         }
     }
 }

@@ -7,8 +7,8 @@
 
 use super::{Output, PartKind, Release};
 use crate::Settings;
-use crate::bounding::Groups;
-use crate::explain::short;
+use crate::bound::bounding::Groups;
+use crate::words::short;
 use sql::ast::*;
 
 /// What became of ORDER BY and LIMIT.

@@ -7,10 +7,11 @@
 
 use super::aggregates::{grid, result_type};
 use super::keys::has_canonical_form;
-use super::{Builder, Key, Output, Part, PartKind, Release, Result, too_wide};
-use crate::bounding;
+use super::{Builder, Output, Part, PartKind, Release, Result, too_wide};
+use crate::bound::bounding;
 use crate::expr::{GridValue, Node, Scalar, filtered, unbounded};
 use crate::groups::Groups;
+use crate::groups::key::Key;
 use answer::ClientError;
 use bigdecimal::BigDecimal;
 use schema::SqlType;

@@ -64,7 +64,9 @@ fn planned(text: &str, policy: &Policy) -> Result<Plan, String> {
     let mut statement =
         sql::resolve::resolve(&query, &lines, policy, &policy.limits).map_err(|e| e.to_string())?;
     sql::constants::visit(&mut statement, sql::constants::Wanted::Values, &mut |e, array| {
-        if let Some(value) = plan::constant::evaluate(e, Some("2025-01-01 00:00:00+00")).filter(|_| !array) {
+        if let Some(value) =
+            plan::expr::constant::evaluate(e, Some("2025-01-01 00:00:00+00")).filter(|_| !array)
+        {
             *e = value;
         }
     });

@@ -1,0 +1,83 @@
+//! What the frames of windows cost (soundness rule 38).
+//!
+//! PostgreSQL goes through the rows of a window once where frames begin with the first of them: each row is added to what was
+//! added up before. Where the begin moves, it subtracts the row that is left behind, if it can for what is added up, and begins
+//! anew otherwise, for each row with all rows of the frame: a unit with many rows would take the square of their number. So a
+//! frame that ends with the last row is turned around; one between two ends is as dear as it is wide; and where its width
+//! has no bound but the unit's rows, only what can be subtracted is added up.
+
+use super::windows::Call;
+use super::windows::Window;
+use crate::expr::{Node, Scalar};
+use crate::refusals::unsupported;
+use answer::ClientError;
+use sql::ast::{FrameEnd, FrameUnits, Pos};
+
+type Result<T> = std::result::Result<T, ClientError>;
+
+/// What looks for one row of the frame, and adds nothing up.
+const SEEKS: &[&str] = &["first_value", "last_value", "nth_value"];
+/// What looks at no frame.
+const FRAMELESS: &[&str] =
+    &["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead"];
+
+/// The window, or another that means the same, over frames whose work is bounded; its ties are broken.
+pub(crate) fn bounded(mut w: Window, pos: Pos) -> Result<Window> {
+    let Some(frame) = w.frame else { return Ok(w) };
+    let offset = |end| matches!(end, FrameEnd::Preceding(Some(_)) | FrameEnd::Following(Some(_)));
+    let ranged = frame.units == FrameUnits::Range && (offset(frame.start) || offset(frame.end()));
+    if ranged && w.order.len() != 1 {
+        return Err(unsupported("a frame of RANGE with an offset over an order that may leave ties", pos)
+            .hint("Write ROWS or GROUPS, or order an aggregate by one number."));
+    }
+    if !adds_up(&w.call) || frame.start == FrameEnd::Preceding(None) {
+        return Ok(w);
+    }
+    if frame.end() == FrameEnd::Following(None) {
+        w.frame = Some(frame.mirrored());
+        for o in &mut w.order {
+            o.desc = !o.desc;
+            o.nulls_first = o.nulls_first.map(|first| !first);
+        }
+        return Ok(w);
+    }
+    // As many values lie between the ends as there are whole numbers, or as they are apart.
+    let counted = frame.units != FrameUnits::Range
+        || !ranged
+        || w.order.first().is_some_and(|o| o.by.ty().is_integer());
+    if counted || subtracts(&w.call) {
+        return Ok(w);
+    }
+    Err(unsupported(&format!("{} over a frame of RANGE that moves", w.call.name), pos)
+        .detail("A unit with many rows would take the square of their number.")
+        .hint("Write ROWS or GROUPS, order by a whole number, or begin the frame with UNBOUNDED PRECEDING."))
+}
+
+/// How often a row of the window is looked at, at most.
+pub(crate) fn looks(w: &Window) -> u64 {
+    match w.frame {
+        Some(frame) if adds_up(&w.call) && !subtracts(&w.call) => frame.width().unwrap_or(1).max(1),
+        _ => 1,
+    }
+}
+
+fn adds_up(call: &Call) -> bool {
+    !SEEKS.contains(&call.name) && !FRAMELESS.contains(&call.name)
+}
+
+/// Whether PostgreSQL takes a row that a frame leaves behind out of what was added up. It does so with numerics only where all
+/// have the same number of digits, and never with an argument that asks a subquery.
+fn subtracts(call: &Call) -> bool {
+    let Some(arg) = &call.arg else { return true };
+    match call.name {
+        _ if asks(arg) => false,
+        "count" | "bool_and" | "bool_or" | "every" => true,
+        "min" | "max" => false,
+        _ => arg.ty().is_integer(),
+    }
+}
+
+/// Whether a subquery stands in it.
+fn asks(x: &Scalar) -> bool {
+    matches!(x.node(), Node::Exists(..) | Node::InRows(..)) || x.children().into_iter().any(asks)
+}

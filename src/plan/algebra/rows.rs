@@ -1,0 +1,22 @@
+//! How many rows a unit has, and which scans they are of (`own::row_bounds` proves it).
+
+/// The rows of one unit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rows {
+    /// Scans of which each row here holds a row of its own: two rows here never hold the same.
+    pub anchors: Vec<usize>,
+    /// Scans that have about as many rows: those, and what a LEFT JOIN adds rows to. A choice of bounds, no proof.
+    pub follows: Vec<usize>,
+    /// At most so many.
+    pub bound: Option<u64>,
+    /// Scans that are at one and the same row in all rows of a unit.
+    pub settled: Vec<usize>,
+}
+
+impl Rows {
+    /// Of one scan; `private`: its rows are units'.
+    pub(crate) fn of_scan(binding: usize, bound: Option<u64>, private: bool) -> Self {
+        let settled = if private && bound == Some(1) { vec![binding] } else { Vec::new() };
+        Self { anchors: vec![binding], follows: vec![binding], bound, settled }
+    }
+}

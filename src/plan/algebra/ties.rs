@@ -1,0 +1,77 @@
+//! Ties in the order of a window.
+//!
+//! Which of two rows comes first that tie is left to how they lie on disk, with rows of other units between them. So where a
+//! call tells such rows apart, its order goes on with all that is looked at in any of them, until those that still tie are
+//! one row written twice. Numerics that are equal without being the same (`1.0` and `1.00`) are told apart by their text, and
+//! texts that a collation takes for equal by their bytes. A text of a float tells less than the float, since a session chooses
+//! how many digits it has: floats (`0` and `-0`) and intervals (a day and 24 hours) tie, and what comes out of such rows is
+//! one of several spellings ([`crate::expr::Scalar::has_one_spelling`]).
+
+use super::windows::Sort;
+use super::windows::Sorted;
+use super::windows::Window;
+use crate::expr::{Node, Scalar, is, is_member};
+use schema::SqlType;
+use sql::ast::{FrameUnits, Is};
+
+/// Calls that tell rows apart that tie in their order; a frame of ROWS does, too.
+const PLACES: &[&str] = &["row_number", "ntile", "lag", "lead", "first_value", "last_value", "nth_value"];
+
+/// Orders rows within their units to the last, where that matters; `items` are what stands beside the windows.
+pub(crate) fn break_ties(items: &[Scalar], windows: &mut [Window]) {
+    let mut leaves = Vec::new();
+    items.iter().for_each(|x| gather(x, &mut leaves));
+    windows.iter().for_each(|w| looked_at(w, &mut leaves));
+    let ties: Vec<Sorted> = leaves.into_iter().map(tie).collect();
+    for window in windows {
+        let by_rows = window.frame.is_some_and(|f| f.units == FrameUnits::Rows);
+        if !by_rows && !PLACES.contains(&window.call.name) {
+            continue;
+        }
+        for tie in &ties {
+            let alone = |by: &Scalar| tie.of == Sort::Value && *by == tie.by;
+            if !window.partition.iter().any(alone) && !window.order.iter().any(|o| alone(&o.by)) {
+                window.order.push(tie.clone());
+            }
+        }
+    }
+}
+
+/// What a window looks at: of what is counted, whether it is there.
+fn looked_at(w: &Window, leaves: &mut Vec<Scalar>) {
+    let mut scalars = w.scalars();
+    if let (Some(x), "count") = (&w.call.arg, w.call.name) {
+        scalars.remove(0);
+        add(is(x.clone(), Is::Null, false), leaves);
+    }
+    scalars.into_iter().for_each(|x| gather(x, leaves));
+}
+
+fn add(leaf: Scalar, leaves: &mut Vec<Scalar>) {
+    if !leaves.contains(&leaf) {
+        leaves.push(leaf);
+    }
+}
+
+/// What an expression looks at: columns, members of json values, whether there are rows. Of a type that is not listed it is
+/// whether there is a value.
+fn gather(x: &Scalar, leaves: &mut Vec<Scalar>) {
+    let leaf = match (x.node(), x.ty()) {
+        (Node::Column { .. }, SqlType::Other { .. }) => is(x.clone(), Is::Null, false),
+        (Node::Column { .. } | Node::Exists(..) | Node::InRows(..), _) => x.clone(),
+        _ if is_member(x) => x.clone(),
+        _ => return x.children().into_iter().for_each(|c| gather(c, leaves)),
+    };
+    add(leaf, leaves);
+}
+
+fn tie(by: Scalar) -> Sorted {
+    let of = match by.ty() {
+        t if t.is_text() && !by.canonical() => Sort::Bytes,
+        SqlType::Numeric { scale: None } => Sort::Text,
+        // A sum of integers is a numeric in the text, whatever the analyst sees.
+        _ if by.is_numeric_in_text() => Sort::Text,
+        _ => Sort::Value,
+    };
+    Sorted { by, desc: false, nulls_first: None, of }
+}

@@ -1,0 +1,482 @@
+//! Which part of a statement is private, which is released, and where the border lies: each maximal aggregate over private
+//! rows is a release, and what is above it finishes released rows.
+
+pub mod grouping_sets;
+pub mod stages;
+mod subqueries;
+
+use crate::facts::public_rows::{self, PublicRows};
+use crate::normalise::mixed_union::{self, MixedUnion};
+use crate::normalise::{Otherwise, ages};
+use crate::own::flatten::{self, Flattener};
+use crate::own::given::{Given, Stage};
+use crate::own::per_unit;
+use crate::refusals::{
+    cut as cut_off, mixed, ordered_rows, position, rows_of_units, sets_of_rows, unsupported,
+};
+use crate::release::{self, Builder, Release};
+use crate::syntax::conditions;
+use crate::syntax::grouping::{has_aggregate, has_windows, released_keys};
+use crate::syntax::subqueries::{correlated, is_correlated};
+use crate::{PlanError, Settings, Sizes, groups};
+use grouping_sets::GroupingSets;
+use policy::{Policy, Privacy};
+use schema::SqlType;
+use sql::Spend;
+use sql::ast::*;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::rc::Rc;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rel {
+    Public,
+    Private,
+    Released,
+}
+
+impl Rel {
+    fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Rel::Private, _) | (_, Rel::Private) => Rel::Private,
+            (Rel::Released, _) | (_, Rel::Released) => Rel::Released,
+            _ => Rel::Public,
+        }
+    }
+}
+
+struct Planner<'a> {
+    policy: &'a Policy,
+    settings: &'a Settings,
+    sizes: &'a Sizes,
+    spend: &'a Spend,
+    bindings: &'a [Binding],
+    types: &'a HashMap<TypesOf, Vec<SqlType>>,
+    ctes: HashMap<usize, &'a Query>,
+    kinds: HashMap<usize, Rel>,
+    /// The releases of each CTE.
+    within: HashMap<usize, Range<usize>>,
+    /// The kind and the releases of each derived table, by its binding.
+    derived: HashMap<usize, (Rel, Range<usize>)>,
+    /// EXISTS and IN beside private rows whose FROM holds stages, by their first SELECT: what is grouped by is written twice.
+    over_stages: HashSet<usize>,
+    /// What of it is refused as it stands, and may be written in another way.
+    otherwise: Option<Otherwise>,
+    releases: Vec<Release>,
+    stages: Vec<Stage>,
+    grouping_sets: Vec<GroupingSets>,
+    private_ctes: HashSet<usize>,
+    tables: Vec<usize>,
+}
+
+/// A statement whose private parts are releases.
+pub(crate) struct Cut {
+    /// Its releases, in the order of the text.
+    pub releases: Vec<Release>,
+    /// What of it is released before other releases are read.
+    pub stages: Vec<Stage>,
+    /// SELECTs with grouping sets.
+    pub grouping_sets: Vec<GroupingSets>,
+    /// CTEs that are private rows.
+    pub private_ctes: HashSet<usize>,
+    /// Tables whose definition it rests on.
+    pub tables: Vec<usize>,
+}
+
+/// Cuts a statement at its maximal aggregates over private rows. `otherwise`: what of it is refused as it stands, and may be
+/// written in another way.
+pub(crate) fn cut(
+    statement: &Statement,
+    policy: &Policy,
+    settings: &Settings,
+    sizes: &Sizes,
+    otherwise: &mut Option<Otherwise>,
+) -> Result<Cut, PlanError> {
+    let mut planner = Planner {
+        policy,
+        settings,
+        sizes,
+        spend: &statement.spend,
+        bindings: &statement.bindings,
+        types: &statement.types,
+        ctes: HashMap::new(),
+        kinds: HashMap::new(),
+        within: HashMap::new(),
+        derived: HashMap::new(),
+        over_stages: HashSet::new(),
+        otherwise: None,
+        releases: Vec::new(),
+        stages: Vec::new(),
+        grouping_sets: Vec::new(),
+        private_ctes: HashSet::new(),
+        tables: Vec::new(),
+    };
+    let rel = planner.query(&statement.query);
+    otherwise.clone_from(&planner.otherwise);
+    let rel = rel?;
+    if rel == Rel::Private {
+        return Err(rows_of_units(&statement.query.body, policy, &planner.tables).into());
+    }
+    let Planner { releases, stages, grouping_sets, private_ctes, mut tables, .. } = planner;
+    // Tables that only lead to the unit prove it by their keys (soundness rule 7).
+    tables.extend(releases.iter().flat_map(|r| &r.source.served));
+    // Domains are read by the fetch, too.
+    let keys = releases.iter().flat_map(|r| &r.keys);
+    tables.extend(keys.filter_map(|k| k.domain.as_ref()).flat_map(|(d, _)| d.tables()));
+    tables.sort_unstable();
+    tables.dedup();
+    Ok(Cut { releases, stages, grouping_sets, private_ctes, tables })
+}
+
+impl<'a> Planner<'a> {
+    fn query(&mut self, q: &'a Query) -> Result<Rel, PlanError> {
+        for cte in &q.with {
+            let before = self.releases.len();
+            let rel = self.query(&cte.query)?;
+            self.ctes.insert(cte.id, &cte.query);
+            self.kinds.insert(cte.id, rel);
+            self.within.insert(cte.id, before..self.releases.len());
+            if rel == Rel::Private {
+                self.private_ctes.insert(cte.id);
+            }
+        }
+        match &q.body {
+            Body::Select(s) => {
+                let cut = q.limit.is_some() || q.offset.is_some();
+                self.select(s, &q.order_by, cut, release::ranking::limit(q))
+            }
+            body => {
+                let rel = self.body(body)?;
+                if rel == Rel::Private && (q.limit.is_some() || q.offset.is_some() || !q.order_by.is_empty())
+                {
+                    return Err(ordered_rows(position(body)).into());
+                }
+                for o in &q.order_by {
+                    self.subqueries(&o.expr, rel)?;
+                }
+                Ok(rel)
+            }
+        }
+    }
+
+    fn body(&mut self, body: &'a Body) -> Result<Rel, PlanError> {
+        match body {
+            Body::Select(s) => self.select(s, &[], false, None),
+            Body::Query(q) => self.query(q),
+            Body::SetOp { op, all, left, right } => {
+                let union_all = *all && *op == SetOp::Union;
+                let of = if union_all { mixed_union::branches(body) } else { vec![&**left, &**right] };
+                let kinds = of.into_iter().map(|b| self.body(b)).collect::<Result<Vec<_>, _>>()?;
+                let private: Vec<bool> = kinds.iter().map(|kind| *kind == Rel::Private).collect();
+                if private.contains(&true) && private.contains(&false) {
+                    let union = MixedUnion::of(body, private).filter(|_| union_all);
+                    self.otherwise = union.map(Otherwise::Apart);
+                    return Err(mixed(position(left)).into());
+                }
+                Ok(kinds.into_iter().fold(Rel::Public, Rel::or))
+            }
+            Body::Values(rows) => {
+                for e in rows.iter().flatten() {
+                    self.subqueries(e, Rel::Public)?;
+                }
+                Ok(Rel::Public)
+            }
+            Body::Rows { args, .. } => {
+                args.iter().try_for_each(|e| self.subqueries(e, Rel::Public))?;
+                Ok(Rel::Public)
+            }
+        }
+    }
+
+    /// The kinds of what stands in FROM, all of it visited.
+    fn from(
+        &mut self,
+        from: &'a From,
+        kinds: &mut Vec<Rel>,
+        on: &mut Vec<&'a Expr>,
+    ) -> Result<(), PlanError> {
+        match from {
+            From::Join { left, right, on: condition, .. } => {
+                self.from(left, kinds, on)?;
+                self.from(right, kinds, on)?;
+                on.extend(condition);
+            }
+            From::Relation { binding, query, pos, .. } => {
+                let rel = match (self.bindings.get(*binding).map(|b| &b.source), query) {
+                    (Some(Source::Table(t)), _) => {
+                        self.tables.push(*t);
+                        match self.policy.tables.get(*t).map(|t| &t.privacy) {
+                            Some(Privacy::Public) => Rel::Public,
+                            Some(Privacy::Private { .. } | Privacy::Path(_)) => Rel::Private,
+                            None => return Err(unsupported("this table", *pos).into()),
+                        }
+                    }
+                    (Some(Source::Own(_)), _) => Rel::Released,
+                    (Some(Source::Cte(id)), _) => self.kinds.get(id).copied().unwrap_or(Rel::Private),
+                    (_, Some(q)) => {
+                        let before = self.releases.len();
+                        let rel = self.query(q)?;
+                        self.derived.insert(*binding, (rel, before..self.releases.len()));
+                        rel
+                    }
+                    _ => return Err(unsupported("this FROM", *pos).into()),
+                };
+                kinds.push(rel);
+            }
+        }
+        Ok(())
+    }
+
+    /// `first`: how many rows are asked for, where ORDER BY says which.
+    fn select(
+        &mut self,
+        s: &'a Select,
+        order_by: &'a [OrderItem],
+        cut: bool,
+        first: Option<u32>,
+    ) -> Result<Rel, PlanError> {
+        let before = self.releases.len();
+        let mut kinds = Vec::new();
+        let mut on = Vec::new();
+        for f in &s.from {
+            self.from(f, &mut kinds, &mut on)?;
+        }
+        let rel = kinds.iter().copied().fold(Rel::Public, Rel::or);
+        if rel == Rel::Private {
+            let mut kinds = kinds.iter();
+            s.from.iter().try_for_each(|f| self.computed(f, &mut kinds))?;
+        }
+        on.into_iter()
+            .try_for_each(|e| self.subqueries(e, if rel == Rel::Private { rel } else { Rel::Public }))?;
+        let above: Vec<&Expr> = s
+            .items
+            .iter()
+            .map(|i| &i.expr)
+            .chain(&s.having)
+            .chain(order_by.iter().map(|o| &o.expr))
+            .collect();
+        let around = if rel == Rel::Public && !s.from.is_empty() { Rel::Public } else { Rel::Released };
+        let keys = released_keys(s);
+        let grouped = s.has_group_by() || !keys.is_empty() || above.iter().any(|e| has_aggregate(e));
+        // IN and EXISTS over private rows are tied to the rows around them when these are flattened. Above the aggregates
+        // there are none.
+        let rows = |e: &Expr| rel == Rel::Private && (!grouped || keys.contains(e));
+        for e in above.iter().copied() {
+            match rel {
+                Rel::Private => self.above_rows(e, around, &rows)?,
+                _ => self.subqueries(e, around)?,
+            }
+        }
+        let below = if rel == Rel::Private { Rel::Private } else { around };
+        for e in s.group_by.iter().chain(&s.filter) {
+            self.subqueries(e, below)?;
+        }
+        if rel != Rel::Private {
+            let inside = if self.releases.len() > before { Rel::Released } else { Rel::Public };
+            return Ok(rel.or(inside));
+        }
+        // The finish has no row of these tables to give to a subquery.
+        let mut own = HashSet::new();
+        s.from.iter().for_each(|f| f.bindings(&mut own));
+        if let Some(e) = above.iter().find_map(|e| correlated(e, &own, &rows)) {
+            return Err(unsupported("a subquery that refers to private rows around it", e.pos)
+                .hint("Release each by itself, as a derived table or CTE, and join the results.")
+                .into());
+        }
+        let extract_type =
+            if self.settings.old_extract { SqlType::Float8 } else { SqlType::Numeric { scale: None } };
+        let rows =
+            per_unit::RowsPerUnit { chosen: self.settings.chosen_rows, otherwise: self.settings.max_rows };
+        let given = Given::new(&self.stages);
+        let uncapped = Rc::default();
+        let new = || {
+            let (extract_type, spend) = (extract_type.clone(), self.spend.same());
+            let mut flattener =
+                Flattener::new(self.policy, self.bindings, &self.ctes, extract_type, rows, spend);
+            flattener.given = given.clone();
+            flattener.uncapped = Rc::clone(&uncapped);
+            flattener
+        };
+        let mut flattener = new();
+        let of_each = matches!(s.distinct, Distinct::On(_));
+        let grouped =
+            above.iter().any(|e| has_aggregate(e)) || s.has_group_by() || matches!(s.distinct, Distinct::All);
+        if of_each || grouped && flattener.is_grouped_by_unit(s)? || !grouped && has_windows(s) {
+            if !s.grouping_sets.is_empty() {
+                return Err(sets_of_rows(s.pos).into());
+            }
+            if cut {
+                return Err(cut_off(s.pos).into());
+            }
+            // What it is read as, and whether it is of one unit, is seen here first.
+            flattener.selected(flatten::NO_BINDING, s, order_by, flatten::Place::TOP, s.pos)?;
+            return Ok(Rel::Private);
+        }
+        if !grouped {
+            if s.having.is_some() {
+                return Err(unsupported("HAVING without an aggregate", s.pos).into());
+            }
+            if cut || !order_by.is_empty() {
+                return Err(ordered_rows(s.pos).into());
+            }
+            return Ok(Rel::Private);
+        }
+        if above.iter().any(|e| ages::has_ages(e)) {
+            self.otherwise = Some(Otherwise::Ages(s.id));
+            return Err(unsupported("a sum or an average of ages", s.pos).into());
+        }
+        if !s.grouping_sets.is_empty() {
+            let given = (self.policy, self.settings, self.sizes);
+            let built = grouping_sets::build(s, &above, &new, given);
+            self.otherwise = self.otherwise.take().or(uncapped.take().map(Otherwise::Cap));
+            let (releases, sets) = built?;
+            self.releases.extend(releases);
+            self.grouping_sets.push(sets);
+            return Ok(Rel::Released);
+        }
+        let keys = released_keys(s);
+        let builder = Builder::new(&mut flattener, self.policy, self.settings, self.sizes, s)?;
+        let built = builder.build(s, &keys, &keys, &above);
+        self.otherwise = self.otherwise.take().or(uncapped.take().map(Otherwise::Cap));
+        let mut releases = built?;
+        if let (Some(_), [release]) = (first, releases.as_slice()) {
+            let groups = if release.public_groups { groups::size(&release.keys, self.sizes)? } else { 0 };
+            release::ranking::decide(&mut releases, s, order_by, first, groups, self.settings);
+        }
+        self.releases.extend(releases);
+        Ok(Rel::Released)
+    }
+
+    /// Asks for public rows of FROM that are computed beside private ones. `kinds`: of what stands there, in order.
+    fn computed(&mut self, from: &'a From, kinds: &mut std::slice::Iter<'_, Rel>) -> Result<(), PlanError> {
+        match from {
+            From::Join { left, right, .. } => {
+                self.computed(left, kinds)?;
+                self.computed(right, kinds)
+            }
+            From::Relation { binding, query, pos, .. } => {
+                let kind = kinds.next().copied();
+                let public = kind == Some(Rel::Public);
+                let cte = match self.bindings.get(*binding).map(|b| &b.source) {
+                    Some(Source::Cte(id)) => self.ctes.get(id).copied(),
+                    _ => None,
+                };
+                let known = self.known();
+                match query.as_deref().or(cte) {
+                    Some(q) if public && !public_rows::is_plain(q, known) => {
+                        // What it looks at around it differs from row to row.
+                        if is_correlated(q) {
+                            return Err(unsupported(
+                                "LATERAL with aggregates, an order or a limit over public rows",
+                                *pos,
+                            )
+                            .hint("Join the table in FROM: JOIN stations s ON s.station = t.station.")
+                            .into());
+                        }
+                        Err(PlanError::NeedRows(Box::new(PublicRows::relation(*binding, q, known, *pos))))
+                    }
+                    Some(q) if kind == Some(Rel::Released) && !is_correlated(q) => {
+                        let releases = match self.bindings.get(*binding).map(|b| &b.source) {
+                            Some(Source::Cte(id)) => self.within.get(id),
+                            _ => self.derived.get(binding).map(|(_, releases)| releases),
+                        };
+                        let releases = releases.cloned().unwrap_or_default();
+                        self.stage_rows(q, releases, *pos)
+                    }
+                    _ if kind == Some(Rel::Released) => {
+                        Err(unsupported("a join of private rows with these released results", *pos)
+                            .hint("Release each by itself, and join the results.")
+                            .into())
+                    }
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// Whether the releases in a subquery beside private rows, from `before` on, are all those of its FROM, and so can stand
+    /// there as constants: `EXISTS (SELECT 1 FROM top WHERE top.station = t.station)`.
+    fn over_stages(&mut self, q: &'a Query, before: usize, pos: Pos) -> Result<bool, PlanError> {
+        let Ok(Some((s, []))) = conditions::single(q, pos) else { return Ok(false) };
+        let grouped = s.has_group_by() || s.having.is_some() || s.distinct != Distinct::No;
+        let mut kinds = Vec::new();
+        s.from.iter().for_each(|f| self.kinds_of(f, &mut kinds));
+        if grouped || s.items.iter().any(|i| has_aggregate(&i.expr)) || !kinds.contains(&Rel::Released) {
+            return Ok(false);
+        }
+        let mut kinds = kinds.iter();
+        s.from.iter().try_for_each(|f| self.computed(f, &mut kinds))?;
+        let staged = |n: usize| self.stages.iter().any(|s| s.releases.contains(&n));
+        let all = (before..self.releases.len()).all(staged);
+        self.over_stages.extend(q.body.first_select().filter(|_| all));
+        Ok(all)
+    }
+
+    /// Whether a SELECT over private tables has groups of several units.
+    fn is_of_several_units(&self, s: &Select) -> bool {
+        let mut read = HashSet::new();
+        s.from.iter().for_each(|f| f.bindings(&mut read));
+        let table = |b: &usize| self.policy.tables.get(self.bindings.get(*b)?.table()?);
+        let private = read.iter().filter_map(table).any(|t| t.privacy != Privacy::Public);
+        private && self.flattener().is_grouped_by_unit(s).is_ok_and(|of_one| !of_one)
+    }
+
+    fn flattener(&self) -> Flattener<'_> {
+        let extract_type =
+            if self.settings.old_extract { SqlType::Float8 } else { SqlType::Numeric { scale: None } };
+        let rows =
+            per_unit::RowsPerUnit { chosen: self.settings.chosen_rows, otherwise: self.settings.max_rows };
+        let spend = self.spend.same();
+        let mut flattener = Flattener::new(self.policy, self.bindings, &self.ctes, extract_type, rows, spend);
+        flattener.given = Given::new(&self.stages);
+        flattener
+    }
+
+    /// The kinds of what stands in a FROM that was visited, in order.
+    fn kinds_of(&self, from: &From, out: &mut Vec<Rel>) {
+        match from {
+            From::Join { left, right, .. } => {
+                self.kinds_of(left, out);
+                self.kinds_of(right, out);
+            }
+            From::Relation { binding, .. } => {
+                out.push(match self.bindings.get(*binding).map(|b| &b.source) {
+                    Some(Source::Table(t)) => match self.policy.tables.get(*t).map(|t| &t.privacy) {
+                        Some(Privacy::Public) => Rel::Public,
+                        _ => Rel::Private,
+                    },
+                    Some(Source::Own(_)) => Rel::Released,
+                    Some(Source::Cte(id)) => self.kinds.get(id).copied().unwrap_or(Rel::Private),
+                    _ => self.derived.get(binding).map_or(Rel::Private, |(rel, _)| *rel),
+                })
+            }
+        }
+    }
+
+    fn known(&self) -> public_rows::Known<'_> {
+        public_rows::Known { bindings: self.bindings, ctes: &self.ctes }
+    }
+
+    /// Visits the queries inside an expression above aggregates, whose arguments are computed from rows, as is what `rows`
+    /// says.
+    fn above_rows(
+        &mut self,
+        e: &'a Expr,
+        around: Rel,
+        rows: &dyn Fn(&Expr) -> bool,
+    ) -> Result<(), PlanError> {
+        if rows(e) || matches!(e.kind, ExprKind::Aggregate(_)) {
+            return self.subqueries(e, Rel::Private);
+        }
+        self.query_of(e, around)?;
+        let children = match &e.kind {
+            // What is called over a window is no aggregate of rows.
+            ExprKind::Window { function, partition_by, order_by, .. } => {
+                let rest = partition_by.iter().chain(order_by.iter().map(|o| &o.expr));
+                function.children().into_iter().chain(rest).collect()
+            }
+            _ => e.children(),
+        };
+        children.into_iter().try_for_each(|c| self.above_rows(c, around, rows))
+    }
+}

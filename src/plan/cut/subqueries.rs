@@ -1,0 +1,117 @@
+//! Queries inside expressions: which are read with the rows around them, which are released before, and which neither.
+
+use crate::cut::Planner;
+use crate::cut::Rel;
+use crate::facts::public_rows;
+use crate::normalise::Otherwise;
+use crate::normalise::along_path::AlongPath;
+use crate::normalise::by_group::ByGroup;
+use crate::own::flatten;
+use crate::refusals::{private_rows, unsupported};
+use crate::syntax::conditions;
+use crate::syntax::subqueries::is_correlated;
+use crate::{PlanError, PublicRows};
+use sql::ast::*;
+
+impl<'a> Planner<'a> {
+    /// Visits the queries inside an expression. `around` says whether releases may stand in them.
+    pub(crate) fn subqueries(&mut self, e: &'a Expr, around: Rel) -> Result<(), PlanError> {
+        self.query_of(e, around)?;
+        e.children().into_iter().try_for_each(|c| self.subqueries(c, around))
+    }
+
+    /// Visits the query that an expression is.
+    pub(crate) fn query_of(&mut self, e: &'a Expr, around: Rel) -> Result<(), PlanError> {
+        match &e.kind {
+            // It is read with the rows around it, when these are flattened.
+            ExprKind::Subquery(q) if around == Rel::Private && is_correlated(q) => {
+                let before = self.releases.len();
+                if let Some(along) = AlongPath::of(q, self.bindings, self.policy, e.pos) {
+                    let refused = along.refused();
+                    self.otherwise = Some(Otherwise::AlongPath(Box::new(along)));
+                    return Err(refused.into());
+                }
+                if let Some(groups) = ByGroup::of(q, e.pos).filter(|g| self.is_of_several_units(&g.grouped)) {
+                    let refused = groups.refused();
+                    self.otherwise = Some(Otherwise::Groups(Box::new(groups)));
+                    return Err(refused.into());
+                }
+                if let Some((s, _)) = conditions::single(q, e.pos)? {
+                    let mut kinds = Vec::new();
+                    let mut on = Vec::new();
+                    s.from.iter().try_for_each(|f| self.from(f, &mut kinds, &mut on))?;
+                    on.into_iter().try_for_each(|e| self.subqueries(e, Rel::Public))?;
+                    let inner = s.items.iter().map(|i| &i.expr).chain(&s.filter);
+                    inner.into_iter().try_for_each(|e| self.subqueries(e, Rel::Private))?;
+                }
+                if self.releases.len() > before {
+                    return Err(unsupported("a released result in a subquery over private rows", e.pos)
+                        .hint("Release each by itself, and join the results.")
+                        .into());
+                }
+            }
+            ExprKind::Subquery(q) if around == Rel::Private && self.is_asked(q, false) => {}
+            ExprKind::Subquery(q) => {
+                let before = self.releases.len();
+                let rel = self.query(q)?;
+                if rel == Rel::Private {
+                    return Err(private_rows(e.pos).into());
+                }
+                if rel == Rel::Released && around == Rel::Private {
+                    return self.stage(q, before..self.releases.len(), e.pos);
+                }
+                if around == Rel::Private && rel == Rel::Public && flatten::constant(q).is_none() {
+                    let rows = PublicRows::value(q, self.known(), e.pos);
+                    return Err(PlanError::NeedRows(Box::new(rows)));
+                }
+                if self.releases.len() > before && around == Rel::Public {
+                    return Err(unsupported("a private subquery in a query over public rows", e.pos)
+                        .hint("Release it by itself: SELECT (SELECT count(*) FROM …).")
+                        .into());
+                }
+            }
+            ExprKind::InQuery { query, .. } if around == Rel::Private && self.is_asked(query, true) => {}
+            ExprKind::Exists { query, .. } if around == Rel::Private && self.is_asked(query, true) => {}
+            ExprKind::Exists { query, .. } | ExprKind::InQuery { query, .. }
+                if query.body.first_select().is_some_and(|s| self.over_stages.contains(&s)) => {}
+            ExprKind::Exists { query, .. } | ExprKind::InQuery { query, .. } => {
+                let before = self.releases.len();
+                let inside = self.query(query)?;
+                let members = matches!(e.kind, ExprKind::InQuery { .. }) && around == Rel::Private;
+                if around == Rel::Private
+                    && inside != Rel::Public
+                    && self.over_stages(query, before, e.pos)?
+                {
+                    return Ok(());
+                }
+                if around == Rel::Private && inside == Rel::Released && !is_correlated(query) {
+                    return self.stage_rows(query, before..self.releases.len(), e.pos);
+                }
+                if members
+                    && inside == Rel::Public
+                    && !is_correlated(query)
+                    && !public_rows::is_plain(query, self.known())
+                {
+                    let rows = PublicRows::members(query, self.known(), e.pos);
+                    return Err(PlanError::NeedRows(Box::new(rows)));
+                }
+                let allowed = inside == Rel::Public || (inside == Rel::Private && around == Rel::Private);
+                if !allowed || self.releases.len() > before {
+                    let released = inside == Rel::Released && around == Rel::Private;
+                    let hint = match &e.kind {
+                        ExprKind::Exists { .. } if released && is_correlated(query) => {
+                            "Write IN: t.station IN (SELECT x.station FROM (SELECT station, count(*) AS n FROM trips GROUP BY station) x WHERE n > 5)."
+                        }
+                        _ => "Compare a count: (SELECT count(*) FROM … WHERE …) > 10.",
+                    };
+                    return Err(unsupported("IN or EXISTS over a private subquery", e.pos)
+                        .detail("Whether a row is there would be told without noise.")
+                        .hint(hint)
+                        .into());
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}

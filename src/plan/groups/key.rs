@@ -1,0 +1,18 @@
+//! What a release is grouped by.
+
+use crate::expr::Scalar;
+use crate::expr::domain::Domain;
+use sql::ast::Expr;
+
+/// A group key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Key {
+    /// The analyst's expression, to be found again above the aggregates.
+    pub expr: Expr,
+    /// What it computes.
+    pub scalar: Scalar,
+    /// Its public domain and whether NULL belongs to it, where groups are public.
+    pub domain: Option<(Domain, bool)>,
+    /// Its name in messages.
+    pub label: String,
+}

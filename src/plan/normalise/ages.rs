@@ -1,0 +1,87 @@
+//! Sums and averages of ages: `avg(age(discharged_at, born))`.
+//!
+//! An age has months and a rest below a month, and no one length. PostgreSQL adds them up each by itself, and so does this:
+//! the statement is written anew, with `avg(months) * interval '1 month' + justify_hours(avg(seconds) * interval '1 second')`
+//! in its place, of which both are numbers with a range.
+
+use crate::syntax::renumber::each_query;
+use sql::ast::*;
+
+/// Whether a sum or an average of ages stands in an expression above aggregates.
+pub(crate) fn has_ages(e: &Expr) -> bool {
+    matches!(&e.kind, ExprKind::Aggregate(a) if is_of_ages(a)) || e.children().into_iter().any(has_ages)
+}
+
+fn is_of_ages(a: &Aggregate) -> bool {
+    let plain = !a.distinct && a.order_by.is_empty() && a.within_group.is_empty();
+    let age = |e: &Expr| matches!(&e.kind, ExprKind::Call { name: "age", args } if args.len() == 2);
+    plain && matches!(a.name, "sum" | "avg") && matches!(a.args.as_slice(), [one] if age(one))
+}
+
+/// Whether this is what an average of ages has below its months: beside them it is small, and its error says little of both.
+pub fn is_rest(a: &Aggregate) -> bool {
+    let of_age = |e: &Expr| matches!(&e.kind, ExprKind::Call { name: "age", .. });
+    let day =
+        |e: &Expr| matches!(&e.kind, ExprKind::Extract { field, expr } if field == "day" && of_age(expr));
+    let product = |e: &Expr| {
+        matches!(&e.kind, ExprKind::Binary { op: BinaryOp::Mul, left, right }
+            if left.kind == ExprKind::Literal(Literal::Number(DAY.into())) && day(right))
+    };
+    a.args.first().is_some_and(|e| e.any(&mut |e| product(e)))
+}
+
+/// Seconds of a day.
+const DAY: &str = "86400";
+
+/// The statement in which this SELECT has none.
+pub(crate) fn without_ages(mut statement: Statement, select: usize) -> Statement {
+    each_query(&mut statement.query, &mut |q| {
+        let own = matches!(&q.body, Body::Select(s) if s.id == select);
+        let order: &mut [OrderItem] = if own { &mut q.order_by } else { &mut [] };
+        order.iter_mut().for_each(|o| replace(&mut o.expr));
+        in_body(&mut q.body, select);
+    });
+    statement
+}
+
+fn in_body(body: &mut Body, select: usize) {
+    match body {
+        Body::Select(s) if s.id == select => {
+            s.items.iter_mut().map(|i| &mut i.expr).chain(&mut s.having).for_each(replace);
+        }
+        Body::SetOp { left, right, .. } => {
+            in_body(left, select);
+            in_body(right, select);
+        }
+        Body::Select(_) | Body::Values(_) | Body::Rows { .. } | Body::Query(_) => {}
+    }
+}
+
+fn replace(e: &mut Expr) {
+    match &e.kind {
+        ExprKind::Aggregate(a) if is_of_ages(a) => *e = of_parts(a, e.pos),
+        _ => e.children_mut().into_iter().for_each(replace),
+    }
+}
+
+/// A sum or an average of ages, from those of their months and seconds.
+fn of_parts(a: &Aggregate, pos: Pos) -> Expr {
+    let new = |kind| Expr::new(kind, pos);
+    let binary = |op, left, right| new(ExprKind::Binary { op, left: Box::new(left), right: Box::new(right) });
+    let times = |left, right| binary(BinaryOp::Mul, left, right);
+    let number = |n: &str| new(ExprKind::Literal(Literal::Number(n.to_owned())));
+    let field = |(field, length): (&str, &str)| {
+        let expr = a.args.first().cloned().unwrap_or_else(|| new(ExprKind::Literal(Literal::Null)));
+        let field = new(ExprKind::Extract { field: field.to_owned(), expr: Box::new(expr) });
+        if length == "1" { field } else { times(number(length), field) }
+    };
+    let of = |fields: &[(&str, &str)], unit: &str| {
+        let sum = fields.iter().copied().map(field).reduce(|a, b| binary(BinaryOp::Add, a, b));
+        let call = Aggregate { args: sum.into_iter().collect(), ..a.clone() };
+        times(new(ExprKind::Aggregate(Box::new(call))), new(ExprKind::Interval(unit.to_owned())))
+    };
+    let months = of(&[("year", "12"), ("month", "1")], "1 month");
+    let seconds = [("day", DAY), ("hour", "3600"), ("minute", "60"), ("second", "1")];
+    let rest = ExprKind::Call { name: "justify_hours", args: vec![of(&seconds, "1 second")] };
+    binary(BinaryOp::Add, months, new(rest))
+}

@@ -1,0 +1,183 @@
+//! Scalar subqueries that look at the row around them: `fare > (SELECT avg(u.fare) FROM trips u WHERE u.rider_id =
+//! t.rider_id)`.
+//!
+//! Over private rows of the same unit they are groups of a LEFT JOIN: by the columns that are equated with the row around,
+//! the unit among them (soundness rule 9). Where there is no group, aggregates are NULL and counts are 0, as in an aggregate
+//! of no rows. A value of a public table is one of a LEFT JOIN by a key, which has one partner at most.
+
+use super::flatten::{Draft, Flattener, NO_BINDING, Place, Result};
+use super::per_unit::Selected;
+use crate::algebra::source::{Leaf, Over, SetTree};
+use crate::refusals::unsupported;
+use crate::syntax::conditions::{conjuncts, single};
+use crate::syntax::renumber::defined;
+use crate::syntax::subqueries::{is_correlated, refers_outside};
+use answer::ClientError;
+use sql::ast::*;
+use std::collections::HashSet;
+
+/// The subqueries of an expression that look at rows around them.
+fn subqueries<'e>(e: &'e Expr, out: &mut Vec<&'e Expr>) {
+    match &e.kind {
+        ExprKind::Subquery(q) if is_correlated(q) => out.push(e),
+        _ => e.children().into_iter().for_each(|c| subqueries(c, out)),
+    }
+}
+
+impl Flattener<'_> {
+    /// FROM with what the scalar subqueries of this SELECT look at.
+    pub(crate) fn with_scalars(&mut self, mut draft: Draft, s: &Select) -> Result<Draft> {
+        let mut all = Vec::new();
+        let exprs = s.items.iter().map(|i| &i.expr).chain(&s.filter).chain(&s.group_by);
+        exprs.for_each(|e| subqueries(e, &mut all));
+        for e in all {
+            if let ExprKind::Subquery(q) = &e.kind
+                && !self.scalars.iter().any(|(have, _)| have == e)
+            {
+                let (joined, value) = self.scalar(draft, q, e.pos)?;
+                draft = joined;
+                self.scalars.push((e.clone(), value));
+            }
+        }
+        Ok(draft)
+    }
+
+    /// FROM with one of them, and what it is then.
+    fn scalar(&mut self, draft: Draft, q: &Query, pos: Pos) -> Result<(Draft, Expr)> {
+        let of_rows = || {
+            unsupported("a subquery of this form over private rows", pos).hint(
+                "Write (SELECT avg(u.x) FROM … u WHERE u.unit = t.unit): one aggregate, tied by equalities.",
+            )
+        };
+        let Some((s, [])) = single(q, pos)? else { return Err(of_rows()) };
+        let [item] = s.items.as_slice() else { return Err(of_rows()) };
+        if s.has_group_by() || s.having.is_some() || s.distinct != Distinct::No {
+            return Err(of_rows());
+        }
+        let own = defined(q).0;
+        let of = |e: &Expr, inside: bool| {
+            !e.any(&mut |e| match &e.kind {
+                ExprKind::Column { binding, .. } => own.contains(binding) != inside,
+                ExprKind::Subquery(_) | ExprKind::Exists { .. } | ExprKind::InQuery { .. } => true,
+                _ => false,
+            })
+        };
+        let (mut keys, mut rest) = (Vec::new(), Vec::new());
+        for c in conjuncts(s.filter.as_slice()) {
+            match &c.kind {
+                ExprKind::Binary { op: BinaryOp::Eq, left, right } if of(left, true) && of(right, false) => {
+                    keys.push(((**left).clone(), (**right).clone()));
+                }
+                ExprKind::Binary { op: BinaryOp::Eq, left, right } if of(right, true) && of(left, false) => {
+                    keys.push(((**right).clone(), (**left).clone()));
+                }
+                _ => rest.push(c),
+            }
+        }
+        let looks_out = |e: &Expr| {
+            match refers_outside(e, &own) {
+            Some(at) => Err(unsupported(
+                "a subquery that is tied to private rows around it by more than equalities",
+                at.pos.or(pos),
+            )
+            .hint("Tie it by AND of inner column = outer column; windows see the rows before: lag(x) OVER (PARTITION BY unit ORDER BY …).")),
+            None => Ok(()),
+        }
+        };
+        rest.iter().chain([&item.expr]).try_for_each(looks_out)?;
+        self.sinks.push(Vec::new());
+        let at = Place { nullable: true, sink: self.sinks.len() - 1 };
+        let (right, inner, value) = if crate::syntax::grouping::has_aggregate(&item.expr) {
+            if !s.from.iter().any(|f| self.is_private(f)) {
+                return Err(unsupported("an aggregate of public rows for each private one", pos)
+                    .hint("Select a column by a key of its table, or join the table in FROM."));
+            }
+            let mut items: Vec<Item> =
+                keys.iter().map(|(inner, _)| Item { expr: inner.clone(), name: String::new() }).collect();
+            let group_by = items.iter().map(|i| i.expr.clone()).collect();
+            items.push(item.clone());
+            let filter = rest.into_iter().reduce(|a, b| {
+                let kind = ExprKind::Binary { op: BinaryOp::And, left: Box::new(a), right: Box::new(b) };
+                Expr::new(kind, pos)
+            });
+            let grouped = Select { items, group_by, filter, ..s.clone() };
+            let Selected { draft, mut items } =
+                self.selected(NO_BINDING, &grouped, &[], at, pos).map_err(|e| untied(e, pos))?;
+            let value = items.pop().ok_or_else(of_rows)?;
+            (draft, items, self.counts_are_0(value))
+        } else {
+            let value = self.by_key(s, &keys, at, pos)?;
+            let inner = keys.iter().map(|(inner, _)| self.expand(inner)).collect::<Result<Vec<_>>>()?;
+            for c in rest {
+                let c = self.expand(&c)?;
+                self.condition(c, at);
+            }
+            let item = self.expand(&item.expr)?;
+            (value, inner, item)
+        };
+        let mut on = self.taken(at);
+        for (inner, (_, outer)) in inner.into_iter().zip(&keys) {
+            let outer = self.expand(outer)?;
+            let kind = ExprKind::Binary { op: BinaryOp::Eq, left: Box::new(inner), right: Box::new(outer) };
+            on.push(Expr::new(kind, pos));
+        }
+        let (left, right) = (Box::new(draft), Box::new(right));
+        Ok((Draft::Join { kind: JoinKind::Left, left, right, on, pos }, value))
+    }
+
+    /// A public table that these equalities find a row of.
+    fn by_key(&mut self, s: &Select, keys: &[(Expr, Expr)], at: Place, pos: Pos) -> Result<Draft> {
+        let several = || {
+            unsupported("a subquery that may have several rows for a private one", pos)
+                .hint("Aggregate in it, or tie it by a key of its table.")
+        };
+        if s.from.iter().any(|f| self.is_private(f)) {
+            return Err(several());
+        }
+        let Some(draft) = self.list(&s.from, at)? else { return Err(several()) };
+        let Draft::Scan(place) = &draft else { return Err(several()) };
+        let table = self.scans.get(*place).and_then(|s| self.table(s.table()?)).ok_or_else(several)?;
+        let tied: HashSet<String> = keys.iter().filter_map(|(inner, _)| Some(self.col(inner)?.1)).collect();
+        let found = table.keys.iter().any(|k| !k.is_empty() && k.iter().all(|c| tied.contains(c)));
+        if found { Ok(draft) } else { Err(several()) }
+    }
+
+    /// Counts of no rows.
+    fn counts_are_0(&self, mut e: Expr) -> Expr {
+        if let ExprKind::Column { binding, column } = &e.kind {
+            let counts = match self.scan_of(*binding).map(|s| &s.leaf) {
+                Some(Leaf::Set(rows)) => match &rows.tree {
+                    SetTree::Branch(b) => match &b.over {
+                        Over::Groups(calls) => {
+                            let call = column.checked_sub(b.items.len()).and_then(|i| calls.get(i));
+                            call.is_some_and(|c| c.name == "count")
+                        }
+                        _ => false,
+                    },
+                    SetTree::Op { .. } => false,
+                },
+                _ => false,
+            };
+            if counts {
+                let zero = Expr::new(ExprKind::Literal(Literal::Number("0".into())), e.pos);
+                let pos = e.pos;
+                return Expr::new(ExprKind::Call { name: "coalesce", args: vec![e, zero] }, pos);
+            }
+            return e;
+        }
+        for c in e.children_mut() {
+            *c = self.counts_are_0(c.clone());
+        }
+        e
+    }
+}
+
+/// The refusal of groups of several units, in the words of a subquery.
+fn untied(e: ClientError, pos: Pos) -> ClientError {
+    if !e.message.starts_with("an aggregate over several units") {
+        return e;
+    }
+    unsupported("a subquery over private rows that is not tied to the unit around it", pos)
+        .detail("It would look at rows of other units.")
+        .hint("Equate the unit columns in its WHERE: (SELECT avg(u.x) FROM … u WHERE u.unit = t.unit AND …).")
+}

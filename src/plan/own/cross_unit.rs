@@ -1,0 +1,85 @@
+//! What to write where rows of different units would meet, in the names that the analyst uses.
+
+use super::flatten::Flattener;
+use crate::algebra::equivalence_classes::Col;
+use crate::algebra::source::Leaf;
+use crate::refusals::unsupported;
+use answer::ClientError;
+use sql::ast::{Origin, Pos};
+
+impl Flattener<'_> {
+    /// The refusal of a join of rows that may belong to two units, with what to write.
+    pub(crate) fn apart(&self, a: &[usize], b: &[usize], pos: Pos) -> ClientError {
+        let named = |list: &[usize]| -> Vec<usize> {
+            let named =
+                |b: &&usize| self.private_scan(**b) && self.scan_of(**b).is_some_and(|s| s.serves.is_none());
+            list.iter().filter(named).copied().collect()
+        };
+        let (a, b) = (named(a), named(b));
+        let on = |l: Vec<Col>, r: Vec<Col>| {
+            let each: Vec<String> =
+                l.iter().zip(&r).map(|(l, r)| format!("{} = {}", self.shown(l), self.shown(r))).collect();
+            let visible = l.iter().chain(&r).all(|c| self.visible(c));
+            visible.then(|| format!("Write ON {}.", each.join(" AND ")))
+        };
+        let along = |child: usize, parent: usize| {
+            let path = self.path_of(child)?;
+            let of = |b: usize, list: &[String]| list.iter().map(|c| (b, c.clone())).collect::<Vec<_>>();
+            let leads = self.scan_of(parent)?.table()? == path.table;
+            leads.then(|| on(of(child, &path.columns), of(parent, &path.key))).flatten()
+        };
+        let mut pairs = a.iter().flat_map(|x| b.iter().map(|y| (*x, *y)));
+        let path = pairs.clone().find_map(|(x, y)| along(x, y).or_else(|| along(y, x)));
+        let units = pairs.find_map(|(x, y)| on(self.own_unit(x)?.columns, self.own_unit(y)?.columns));
+        let hint = path.or(units).unwrap_or_else(|| {
+            let far = a.iter().chain(&b).find_map(|x| Some((*x, self.path_of(*x)?)));
+            match far {
+                Some((x, path)) => format!(
+                    "Join {} too, along {}.",
+                    self.table(path.table).map_or("", |t| t.name.as_str()),
+                    path.columns.iter().map(|c| self.shown(&(x, c.clone()))).collect::<Vec<_>>().join(", ")
+                ),
+                None => "Equate their unit columns in ON or WHERE.".into(),
+            }
+        });
+        let at = b.iter().chain(&a).find_map(|b| self.positions.get(b).copied().flatten()).or(pos);
+        unsupported("a join of private rows of different units", at)
+            .detail("The condition must imply that both rows belong to one unit.")
+            .hint(hint)
+    }
+
+    /// A column as the analyst calls it.
+    pub(crate) fn shown(&self, (binding, name): &Col) -> String {
+        let table = self.table_of(*binding);
+        let Some(b) = self.binding(*binding) else {
+            if let Some(Leaf::Set(rows)) = self.scan_of(*binding).map(|s| &s.leaf) {
+                return rows.unit_name.clone();
+            }
+            return format!("{}.{name}", table.map_or("", |t| t.name.as_str()));
+        };
+        let index = table.and_then(|t| t.columns.iter().position(|c| c.name == *name));
+        let index = match table {
+            Some(_) => index,
+            None => name.strip_prefix('c').and_then(|n| n.parse().ok()).map(|column| {
+                let derived = self.origin.get(binding).copied().unwrap_or(*binding);
+                self.derived_column(derived, *binding, column).unwrap_or(column)
+            }),
+        };
+        let own = index.and_then(|i| b.columns.get(i));
+        format!("{}.{}", b.name, own.unwrap_or(name))
+    }
+
+    /// Whether the analyst wrote this relation: what rules put there is nobody's condition either.
+    pub(crate) fn is_written(&self, binding: usize) -> bool {
+        self.binding(binding).is_none_or(|b| b.origin == Origin::Written)
+    }
+
+    /// Whether the analyst may name a column.
+    fn visible(&self, (binding, name): &Col) -> bool {
+        self.table_of(*binding).is_none_or(|t| t.column(name).is_some())
+    }
+
+    pub(crate) fn all_shown(&self, list: &[Col]) -> Vec<String> {
+        list.iter().map(|c| self.shown(c)).collect()
+    }
+}

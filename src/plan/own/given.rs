@@ -1,0 +1,202 @@
+//! What was released before rows are read, as these see it: constants, of which the values are not known yet.
+
+use super::flatten::{Draft, Flattener};
+use crate::algebra::source::{Kind, Leaf, SetRows, SetTree, Tree};
+use crate::expr::interval::Interval;
+use crate::expr::{Node, Scalar, among};
+use crate::syntax::renumber::Bare;
+use schema::SqlType;
+use sql::ast::*;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+
+/// What is released before what follows it is read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stage {
+    /// The number of its first SELECT ([`Body::first_select`]); several where it is written several times.
+    pub(crate) selects: Vec<usize>,
+    /// What is written.
+    pub(crate) text: Bare,
+    /// What finishes it. Of a value: one row of one column.
+    pub query: Query,
+    /// The types of its columns.
+    pub types: Vec<SqlType>,
+    /// How many rows it may have; None for a value.
+    pub rows: Option<usize>,
+    /// The number of its first parameter among those of the statement.
+    pub first: usize,
+    /// The releases that it follows from, by their indexes in [`crate::Plan::releases`].
+    pub releases: Vec<usize>,
+    /// Columns that tell its rows apart, by their places, where its text says so.
+    pub(crate) unique: Option<Vec<usize>>,
+    /// Where the values of each column lie, as far as its finish says.
+    pub(crate) bounds: Vec<Interval>,
+}
+
+impl Stage {
+    /// How many parameters it is.
+    pub fn width(&self) -> usize {
+        self.rows.map_or(1, |rows| rows.saturating_mul(self.types.len().saturating_add(1)))
+    }
+}
+
+/// A released row: its cells, and whether it is there.
+type Row = (Vec<Scalar>, Scalar);
+
+/// The stages of a statement, as a release's rows see them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Given {
+    stages: Rc<HashMap<usize, Stage>>,
+    used: Rc<RefCell<BTreeSet<usize>>>,
+}
+
+impl Given {
+    pub fn new(stages: &[Stage]) -> Self {
+        let each = |s: &Stage| s.selects.iter().map(|n| (*n, s.clone())).collect::<Vec<_>>();
+        let stages = stages.iter().flat_map(each).collect();
+        Self { stages: Rc::new(stages), used: Rc::default() }
+    }
+
+    fn stage(&self, q: &Query, rows: bool) -> Option<&Stage> {
+        self.stages.get(&q.body.first_select()?).filter(|s| s.rows.is_some() == rows)
+    }
+
+    fn parameter(&self, number: usize, ty: &SqlType, bound: &Interval) -> Scalar {
+        self.used.borrow_mut().insert(number);
+        Scalar::given(number, ty.clone(), bound.clone())
+    }
+
+    /// What this subquery is, where it was released as a value.
+    pub fn value(&self, q: &Query) -> Option<Scalar> {
+        let stage = self.stage(q, false)?;
+        Some(self.parameter(stage.first, stage.types.first()?, stage.bounds.first()?))
+    }
+
+    /// Whether the rows of this query were released.
+    pub fn is_released(&self, q: &Query) -> bool {
+        self.stage(q, true).is_some()
+    }
+
+    /// The rows of this query, where they were released: the cells of each, and whether it is there.
+    fn rows(&self, q: &Query) -> Option<(&Stage, Vec<Row>)> {
+        let stage = self.stage(q, true)?;
+        let free = Interval::default();
+        let row = |row: usize| {
+            let first = stage.first + row * (stage.types.len() + 1);
+            let cells = stage.types.iter().enumerate().map(|(i, ty)| self.parameter(first + i, ty, &free));
+            (cells.collect(), self.parameter(first + stage.types.len(), &SqlType::Bool, &free))
+        };
+        Some((stage, (0..stage.rows?).map(row).collect()))
+    }
+
+    /// The numbers of those that were looked at.
+    pub fn used(&self) -> Vec<usize> {
+        self.used.borrow().iter().copied().collect()
+    }
+}
+
+impl Flattener<'_> {
+    /// Released rows in FROM, if these are: constants, as VALUES would be.
+    pub(crate) fn released(
+        &mut self,
+        binding: usize,
+        q: &Query,
+        nullable: bool,
+        pos: Pos,
+    ) -> Option<super::flatten::Result<Draft>> {
+        let given = self.given.clone();
+        let (stage, rows) = given.rows(q)?;
+        let column = |(i, (ty, bound)): (usize, (&SqlType, &Interval))| {
+            Scalar::given(0, ty.clone(), bound.clone()).column_of(binding, format!("c{i}"), false)
+        };
+        let columns: Vec<Scalar> = stage.types.iter().zip(&stage.bounds).enumerate().map(column).collect();
+        let inner = self.nested(false);
+        let branch =
+            |(cells, there): Row| SetTree::Branch(Box::new(inner.branch(Tree::Scan(0), vec![there], cells)));
+        let all = |left, right| SetTree::Op {
+            op: SetOp::Union,
+            all: true,
+            left: Box::new(left),
+            right: Box::new(right),
+        };
+        let tree = rows.into_iter().map(branch).reduce(all)?;
+        if let Some(columns) = &stage.unique {
+            self.unique.insert(binding, columns.clone());
+        }
+        let rows = SetRows { tree, columns, unit: None, unit_name: String::new(), keeps: None, capped: None };
+        Some(self.scan(binding, Leaf::Set(Box::new(rows)), nullable, pos))
+    }
+
+    /// `x [NOT] IN (q)`, where the rows of q were released.
+    pub(crate) fn among_released(
+        &self,
+        x: &Scalar,
+        q: &Query,
+        negated: bool,
+        pos: Pos,
+    ) -> Option<super::flatten::Result<Scalar>> {
+        let (_, rows) = self.given.rows(q)?;
+        let there = rows.first()?.1.clone();
+        let members: Vec<Scalar> =
+            rows.into_iter().filter_map(|(cells, _)| cells.into_iter().next()).collect();
+        Some(among(x, &members, there, negated, pos))
+    }
+
+    /// Whether there is a row of q, where its rows were released.
+    pub(crate) fn any_released(&self, q: &Query) -> Option<Scalar> {
+        self.given.rows(q)?.1.into_iter().next().map(|(_, there)| there)
+    }
+
+    /// Whether the rows of a relation in FROM were released.
+    pub(crate) fn is_released(&self, binding: usize, query: Option<&Query>) -> bool {
+        let cte = match self.binding(binding).map(|b| &b.source) {
+            Some(Source::Cte(id)) => self.ctes.get(id).copied(),
+            _ => None,
+        };
+        query.or(cte).is_some_and(|q| self.given.is_released(q))
+    }
+
+    /// What inner joins with released rows say of the other side: it is one of their values. So a domain of groups is
+    /// narrowed to them.
+    pub(crate) fn members_of_joins(
+        &self,
+        tree: &Tree,
+        filter: &[Scalar],
+    ) -> super::flatten::Result<Vec<Scalar>> {
+        let mut conditions: Vec<&Scalar> = filter.iter().collect();
+        inner_conditions(tree, &mut conditions);
+        let mut out = Vec::new();
+        for condition in conditions {
+            let Node::Compare(BinaryOp::Eq, a, b) = condition.node() else { continue };
+            for (x, released) in [(a, b), (b, a)] {
+                if let Some((members, there)) = self.values_of(released) {
+                    out.push(among(x, &members, there, false, None)?);
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// The values of a column of released rows, and whether there is any.
+    fn values_of(&self, s: &Scalar) -> Option<(Vec<Scalar>, Scalar)> {
+        let Node::Column { binding, name } = s.node() else { return None };
+        let Leaf::Set(rows) = &self.scan_of(*binding)?.leaf else { return None };
+        let at = (0..rows.columns.len()).find(|i| *name == format!("c{i}"))?;
+        let branches = rows.branches();
+        let given = |s: &&Scalar| matches!(s.node(), Node::Given(_));
+        let members: Vec<Scalar> =
+            branches.iter().filter_map(|b| b.items.get(at)).filter(given).cloned().collect();
+        let there = branches.first()?.filter.first().filter(given)?.clone();
+        (members.len() == branches.len()).then_some((members, there))
+    }
+}
+
+/// The conditions of the inner joins at the top of a tree.
+fn inner_conditions<'t>(tree: &'t Tree, out: &mut Vec<&'t Scalar>) {
+    if let Tree::Join { left, right, kind: Kind::Inner, on } = tree {
+        inner_conditions(left, out);
+        inner_conditions(right, out);
+        out.extend(on);
+    }
+}

@@ -1,0 +1,568 @@
+//! Relations of which each row is computed from several rows of one unit: GROUP BY the unit, SELECT DISTINCT of it, windows
+//! that are partitioned by it, DISTINCT ON.
+//!
+//! Each becomes a scan of its own, with the unit in its first column, and what the analyst selects becomes expressions over
+//! its columns. What stands above aggregates or windows (HAVING, `max(x) - min(x)`, `rn = 1`) is thus read as if it stood in
+//! the query around it.
+//!
+//! An order within a unit may leave ties, which are broken (`ties`): how a table lies on disk says nothing.
+
+use super::flatten::{Draft, Flattener, Place, Result};
+use super::units::{Outside, Owner};
+use crate::algebra::equivalence_classes::Col;
+use crate::algebra::frames;
+use crate::algebra::source::{Leaf, Over, SetRows, SetTree, Tree, Unit};
+use crate::algebra::ties::break_ties;
+use crate::algebra::windows::Call;
+use crate::algebra::windows::Sort;
+use crate::algebra::windows::Sorted;
+use crate::algebra::windows::Window;
+use crate::expr::per_unit::{self, Place as Column};
+use crate::expr::truth;
+use crate::expr::{Scalar, filtered, is};
+use crate::refusals::{cut, of_ages, sets_of_rows, unsupported};
+use crate::syntax::grouping::{has_windows, is_grouped, keys};
+use answer::{ClientError, SqlState};
+use schema::SqlType;
+use sql::ast::*;
+
+/// How many rows a unit is said to have, where its table does not say.
+#[derive(Clone, Copy, Debug)]
+pub struct RowsPerUnit {
+    /// Chosen by the session, for every table.
+    pub chosen: Option<u32>,
+    /// Else, where a table sets no bound of its own.
+    pub otherwise: u32,
+}
+
+/// A SELECT as a draft, with what it selects over the draft's scans.
+pub(crate) struct Selected {
+    pub draft: Draft,
+    pub items: Vec<Expr>,
+}
+
+/// Rows under what is computed over several of them, with their units found.
+struct Under<'a> {
+    inner: Flattener<'a>,
+    tree: Tree,
+    filter: Vec<Scalar>,
+    unit: Unit,
+    exact: Vec<Col>,
+    bound: Option<u64>,
+    /// Rows that a unit is said to have.
+    most: u32,
+    keeps: Option<usize>,
+}
+
+/// The scan in the making: its columns, and what in the analyst's expressions they stand for.
+struct Made {
+    binding: usize,
+    columns: Vec<Scalar>,
+    named: Vec<(Expr, usize)>,
+}
+
+impl Made {
+    /// Where the next column stands.
+    fn place(&self, nullable: bool) -> Column {
+        Column { binding: self.binding, name: format!("c{}", self.columns.len()), nullable }
+    }
+
+    fn push(&mut self, e: &Expr, column: Scalar) {
+        self.named.push((e.clone(), self.columns.len()));
+        self.columns.push(column);
+    }
+
+    fn column(&self, e: &Expr) -> Option<Expr> {
+        let (_, column) = self.named.iter().find(|(named, _)| named == e)?;
+        Some(Expr::new(ExprKind::Column { binding: self.binding, column: *column }, e.pos))
+    }
+}
+
+/// Aggregates that say how far values lie apart.
+const SPREADS: &[&str] = &["variance", "var_samp", "var_pop", "stddev", "stddev_samp", "stddev_pop"];
+
+impl<'a> Flattener<'a> {
+    /// Whether a SELECT is grouped by its unit: its rows are then of one unit each.
+    pub(crate) fn is_grouped_by_unit(&self, s: &Select) -> Result<bool> {
+        let keys = keys(s);
+        if keys.is_empty() {
+            return Ok(false);
+        }
+        let mut inner = self.nested(false);
+        let (draft, conditions) = inner.draft(s)?;
+        let block = inner.block(draft, &conditions, &Outside::default())?;
+        let exact = inner.exact(&block);
+        for k in &keys {
+            let k = inner.expand(k)?;
+            if inner.col(&k).is_some_and(|c| exact.contains(&c)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The rows of a SELECT below a release. `binding`: the derived table that it is, or is part of.
+    pub(crate) fn selected(
+        &mut self,
+        binding: usize,
+        s: &Select,
+        order_by: &[OrderItem],
+        at: Place,
+        pos: Pos,
+    ) -> Result<Selected> {
+        let pos = s.pos.or(pos);
+        if !s.grouping_sets.is_empty() {
+            return Err(sets_of_rows(pos));
+        }
+        let grouped = is_grouped(s) || s.distinct == Distinct::All;
+        let windows = has_windows(s);
+        match &s.distinct {
+            Distinct::On(on) => return self.first_of_each(binding, (s, on, order_by), at, pos),
+            _ if !order_by.is_empty() => return Err(cut(pos)),
+            Distinct::All if is_grouped(s) || windows => {
+                return Err(unsupported(
+                    "SELECT DISTINCT of aggregates or windows over one unit's rows",
+                    pos,
+                )
+                .hint("Write SELECT DISTINCT around it, over a derived table."));
+            }
+            _ => {}
+        }
+        match (grouped, windows) {
+            (false, false) => self.plain_rows(s, at, pos),
+            (true, false) => self.grouped(binding, s, at, pos),
+            (_, true) => {
+                let (under, items) = self.below(binding, s, pos)?;
+                self.windowed(binding, under, &items, at, pos)
+            }
+        }
+    }
+
+    /// A SELECT that only projects and filters.
+    fn plain_rows(&mut self, s: &Select, at: Place, pos: Pos) -> Result<Selected> {
+        let Some(draft) = self.list(&s.from, at)? else {
+            return Err(unsupported("a subquery without FROM in this place", pos));
+        };
+        let draft = self.with_scalars(draft, s)?;
+        if let Some(f) = &s.filter {
+            let f = self.expand(f)?;
+            self.condition(f, at);
+        }
+        let items = s.items.iter().map(|i| self.expand(&i.expr)).collect::<Result<Vec<_>>>()?;
+        Ok(Selected { draft, items })
+    }
+
+    /// What windows stand over: rows, or groups of them.
+    fn below(&self, binding: usize, s: &Select, pos: Pos) -> Result<(Under<'a>, Vec<Expr>)> {
+        let mut inner = self.nested(false);
+        let (draft, conditions, items) = if is_grouped(s) {
+            let Selected { draft, items } = inner.grouped(binding, s, Place::TOP, pos)?;
+            (draft, inner.finished()?, items)
+        } else {
+            let (draft, conditions) = inner.draft(s)?;
+            let items = s.items.iter().map(|i| inner.expand(&i.expr)).collect::<Result<Vec<_>>>()?;
+            (draft, conditions, items)
+        };
+        Ok((inner.under(draft, &conditions, pos)?, items))
+    }
+
+    /// DISTINCT ON: the rows that a window numbers 1.
+    fn first_of_each(
+        &mut self,
+        binding: usize,
+        (s, on, order_by): (&Select, &[Expr], &[OrderItem]),
+        at: Place,
+        pos: Pos,
+    ) -> Result<Selected> {
+        let (mut under, mut items) = self.below(binding, s, pos)?;
+        let mut written = |e: &Expr| match &e.kind {
+            ExprKind::Output(i) => items.get(*i).cloned().ok_or_else(|| cut(pos)),
+            _ => under.inner.expand(e),
+        };
+        let partition_by = on.iter().map(&mut written).collect::<Result<Vec<_>>>()?;
+        let mut order = Vec::new();
+        for o in order_by {
+            let expr = written(&o.expr)?;
+            if !partition_by.contains(&expr) {
+                order.push(OrderItem { expr, ..o.clone() });
+            }
+        }
+        if !partition_by.iter().any(|p| under.is_unit(p)) {
+            return Err(unsupported("DISTINCT ON over rows of several units", pos)
+                .detail("Which row is the first would depend on other units.")
+                .hint(format!("Begin it with {}, the privacy unit.", under.unit_name())));
+        }
+        let function = Box::new(Expr::new(ExprKind::Call { name: "row_number", args: Vec::new() }, pos));
+        let kind = ExprKind::Window { function, partition_by, order_by: order, frame: None };
+        items.push(Expr::new(kind, pos));
+        let Selected { draft, mut items } = self.windowed(binding, under, &items, at, pos)?;
+        let number = items.pop().ok_or_else(|| cut(pos))?;
+        let one = Expr::new(ExprKind::Literal(Literal::Number("1".into())), pos);
+        let first = ExprKind::Binary { op: BinaryOp::Eq, left: Box::new(number), right: Box::new(one) };
+        self.condition(Expr::new(first, pos), at);
+        Ok(Selected { draft, items })
+    }
+
+    /// Finds whose the rows below are.
+    fn under(mut self, draft: Draft, conditions: &[Expr], pos: Pos) -> Result<Under<'a>> {
+        self.no_optional(pos)?;
+        let block = self.block(draft, conditions, &Outside::default())?;
+        let filter = self.conditions(conditions, &block)?;
+        let exact = self.exact(&block);
+        self.found = Some(block.found());
+        let unit = match block.owner {
+            Owner::Unit(unit) => unit,
+            Owner::Public => {
+                return Err(unsupported("an aggregate or a window of public rows in this place", pos)
+                    .hint("Join it in FROM, as a derived table or CTE."));
+            }
+            Owner::Outside { .. } | Owner::Unfound => return Err(unsupported("this FROM", pos)),
+        };
+        let own = block.rows.follows.iter().filter_map(|b| self.scan_of(*b)?.keeps());
+        let own = own.filter_map(|t| Some((self.table(t)?.max_rows?, t))).min();
+        let said = self.rows.chosen.or(own.map(|o| o.0)).unwrap_or(self.rows.otherwise);
+        let proven = block.rows.bound.and_then(|n| u32::try_from(n).ok());
+        let most = proven.map_or(said, |p| p.min(said)).max(1);
+        let (bound, keeps) = (block.rows.bound, own.map(|o| o.1));
+        Ok(Under { inner: self, tree: block.tree, filter, unit, exact, bound, most, keeps })
+    }
+
+    /// GROUP BY the unit, and perhaps more.
+    fn grouped(&mut self, binding: usize, s: &Select, at: Place, pos: Pos) -> Result<Selected> {
+        let mut inner = self.nested(false);
+        let (draft, conditions) = inner.draft(s)?;
+        let mut keys = keys(s).iter().map(|k| inner.expand(k)).collect::<Result<Vec<_>>>()?;
+        let mut items = s.items.iter().map(|i| inner.expand(&i.expr)).collect::<Result<Vec<_>>>()?;
+        items.extend(s.having.as_ref().map(|h| inner.expand(h)).transpose()?);
+        let mut under = inner.under(draft, &conditions, pos)?;
+        let Some(unit) = keys.iter().position(|k| under.is_unit(k)) else {
+            return Err(unsupported("an aggregate over several units below another", pos).hint(format!(
+                "GROUP BY {}, the privacy unit, and what you like behind it.",
+                under.unit_name()
+            )));
+        };
+        keys.swap(0, unit);
+        let mut made = under.made();
+        let mut values = Vec::with_capacity(keys.len());
+        for k in &keys {
+            let value = per_unit::merged(under.inner.value(k)?, false);
+            made.push(k, per_unit::one_of(made.place(false), &value, "GROUP BY", k.pos)?);
+            values.push(value);
+        }
+        let mut calls = Vec::new();
+        let mut items =
+            items.iter().map(|e| under.above(e, &mut made, &mut calls)).collect::<Result<Vec<_>>>()?;
+        if values.len() == 1 {
+            under.bound = Some(1);
+        }
+        let draft = self.scan_over(binding, under, made, (values, Over::Groups(calls)), at, pos)?;
+        if s.having.is_some()
+            && let Some(having) = items.pop()
+        {
+            self.condition(having, at);
+        }
+        Ok(Selected { draft, items })
+    }
+
+    /// Windows partitioned by the unit, and perhaps more.
+    fn windowed(
+        &mut self,
+        binding: usize,
+        mut under: Under<'a>,
+        items: &[Expr],
+        at: Place,
+        pos: Pos,
+    ) -> Result<Selected> {
+        if under.unit.columns.len() != 1 {
+            return Err(unsupported("a window over a FULL JOIN of private rows", pos)
+                .hint("Write the FULL JOIN as UNION ALL of two LEFT JOINs."));
+        }
+        let mut made = under.made();
+        let unit = under.unit.scalar();
+        made.columns.push(per_unit::one_of(made.place(false), &unit, "a window", pos)?);
+        let mut values = vec![unit];
+        for e in items {
+            under.columns_of(e, &mut made, &mut values)?;
+        }
+        let mut calls = Vec::new();
+        for e in items {
+            under.calls_of(e, &mut made, &mut calls)?;
+        }
+        let called = calls.into_iter().map(|(e, call)| under.window(&e, call));
+        let mut windows = called.collect::<Result<Vec<_>>>()?;
+        break_ties(values.get(1..).unwrap_or_default(), &mut windows);
+        let windows = windows.into_iter().map(|w| frames::bounded(w, pos)).collect::<Result<_>>()?;
+        let mut items = items.to_vec();
+        items.iter_mut().for_each(|e| named(e, &made));
+        let draft = self.scan_over(binding, under, made, (values, Over::Windows(windows)), at, pos)?;
+        Ok(Selected { draft, items })
+    }
+
+    /// The scan of what was made.
+    fn scan_over(
+        &mut self,
+        binding: usize,
+        under: Under<'a>,
+        made: Made,
+        (items, over): (Vec<Scalar>, Over),
+        at: Place,
+        pos: Pos,
+    ) -> Result<Draft> {
+        let unit_name = under.unit_name();
+        let Under { inner, tree, filter, bound, keeps, .. } = under;
+        let mut branch = inner.branch(tree, filter, items);
+        (branch.over, branch.bound) = (over, bound);
+        self.absorb(&inner);
+        self.origin.insert(made.binding, *self.origin.get(&binding).unwrap_or(&binding));
+        let tree = SetTree::Branch(Box::new(branch));
+        let capped = match self.binding(binding).map(|b| &b.source) {
+            Some(Source::Capped { table, rows }) => Some((*table, *rows)),
+            _ => None,
+        };
+        let rows = SetRows { tree, columns: made.columns, unit: Some(0), unit_name, keeps, capped };
+        self.scan(made.binding, Leaf::Set(Box::new(rows)), at.nullable, pos)
+    }
+}
+
+impl Under<'_> {
+    fn made(&mut self) -> Made {
+        self.inner.next += 1;
+        Made { binding: self.inner.next - 1, columns: Vec::new(), named: Vec::new() }
+    }
+
+    /// Whether an expression is the unit in every row.
+    fn is_unit(&self, e: &Expr) -> bool {
+        self.inner.col(e).is_some_and(|c| self.exact.contains(&c))
+    }
+
+    /// What the analyst calls the unit.
+    fn unit_name(&self) -> String {
+        self.unit.columns.first().map(|c| self.inner.shown(c)).unwrap_or_default()
+    }
+
+    /// An expression above groups, over the columns that they come out with.
+    fn above(&mut self, e: &Expr, made: &mut Made, calls: &mut Vec<Call>) -> Result<Expr> {
+        let mut out = e.clone();
+        self.put_above(&mut out, made, calls)?;
+        Ok(out)
+    }
+
+    fn put_above(&mut self, e: &mut Expr, made: &mut Made, calls: &mut Vec<Call>) -> Result<()> {
+        if let Some(column) = made.column(e) {
+            *e = column;
+            return Ok(());
+        }
+        if matches!(e.kind, ExprKind::Aggregate(_)) {
+            let (call, column) = self.called(e, made, false)?;
+            calls.push(call);
+            made.push(e, column);
+            *e = made.column(e).ok_or_else(|| unsupported("this aggregate", e.pos))?;
+            return Ok(());
+        }
+        match &mut e.kind {
+            ExprKind::Column { binding, column } => {
+                let b = self.inner.binding(*binding);
+                let name = b.and_then(|b| b.columns.get(*column)).cloned().unwrap_or_default();
+                let table = b.map(|b| b.name.clone()).unwrap_or_default();
+                let m = format!(
+                    "column \"{table}.{name}\" must appear in the GROUP BY clause or be used in an aggregate function"
+                );
+                Err(ClientError::new(SqlState::GROUPING_ERROR, m).at(e.pos))
+            }
+            // What is called over a window is no aggregate of the groups; what stands in it may be.
+            ExprKind::Window { function, partition_by, order_by, .. } => {
+                function.each_child(&mut |c| self.put_above(c, made, calls))?;
+                let mut rest = partition_by.iter_mut().chain(order_by.iter_mut().map(|o| &mut o.expr));
+                rest.try_for_each(|c| self.put_above(c, made, calls))
+            }
+            _ => e.each_child(&mut |c| self.put_above(c, made, calls)),
+        }
+    }
+
+    /// The columns that stand beside windows.
+    fn columns_of(&mut self, e: &Expr, made: &mut Made, values: &mut Vec<Scalar>) -> Result<()> {
+        match &e.kind {
+            ExprKind::Window { .. } => Ok(()),
+            ExprKind::Column { .. } if made.column(e).is_some() => Ok(()),
+            ExprKind::Column { .. } if self.is_unit(e) => {
+                made.named.push((e.clone(), 0));
+                Ok(())
+            }
+            ExprKind::Column { .. } => {
+                let value = self.inner.value(e)?;
+                made.push(e, per_unit::one_of(made.place(false), &value, "a SELECT with windows", e.pos)?);
+                values.push(value);
+                Ok(())
+            }
+            _ => e.children().into_iter().try_for_each(|c| self.columns_of(c, made, values)),
+        }
+    }
+
+    /// The calls over windows, each once.
+    fn calls_of(&mut self, e: &Expr, made: &mut Made, calls: &mut Vec<(Expr, Call)>) -> Result<()> {
+        match &e.kind {
+            ExprKind::Window { .. } if made.column(e).is_some() => Ok(()),
+            ExprKind::Window { function, .. } => {
+                let (call, column) = self.called(function, made, true)?;
+                made.push(e, column);
+                calls.push((e.clone(), call));
+                Ok(())
+            }
+            _ => e.children().into_iter().try_for_each(|c| self.calls_of(c, made, calls)),
+        }
+    }
+
+    fn window(&mut self, e: &Expr, call: Call) -> Result<Window> {
+        let ExprKind::Window { partition_by, order_by, frame, .. } = &e.kind else {
+            return Err(unsupported("this window", e.pos));
+        };
+        if !partition_by.iter().any(|p| self.is_unit(p)) {
+            return Err(unsupported("a window over rows of several units", e.pos)
+                .detail("What it says of one unit's row would depend on rows of others.")
+                .hint(format!(
+                    "PARTITION BY {}, the privacy unit; windows over results may stand above the aggregates.",
+                    self.unit_name()
+                )));
+        }
+        let others = partition_by.iter().filter(|p| !self.is_unit(p));
+        let others: Vec<&Expr> = others.collect();
+        let partition = others.into_iter().map(|p| self.told_apart(p)).collect::<Result<Vec<_>>>()?;
+        let mut order = Vec::new();
+        for o in order_by {
+            let by = self.told_apart(&o.expr)?;
+            order.push(Sorted { by, desc: o.desc, nulls_first: o.nulls_first, of: Sort::Value });
+        }
+        Ok(Window { call, partition, order, frame: *frame })
+    }
+
+    /// What a window tells rows apart by. Of a type that is not listed nothing is known of values that are equal.
+    fn told_apart(&mut self, e: &Expr) -> Result<Scalar> {
+        match self.inner.value(e)? {
+            x if matches!(x.ty(), SqlType::Other { .. }) => {
+                Err(unsupported("a window over values of this type, of one unit's rows,", e.pos).hint(
+                    "Order and partition by numbers, texts or times, or by a member of a json value: payload ->> 'kind'.",
+                ))
+            }
+            x => Ok(x),
+        }
+    }
+
+    /// An aggregate or a window function, and the column that it comes out as. `window`: a frame may be empty.
+    fn called(&mut self, e: &Expr, made: &Made, window: bool) -> Result<(Call, Scalar)> {
+        let (name, args, distinct, filter) = match &e.kind {
+            // Of rows in another order, those on the list are the same.
+            ExprKind::Aggregate(a) if a.within_group.is_empty() => {
+                (a.name, a.args.as_slice(), a.distinct, a.filter.as_ref())
+            }
+            ExprKind::Call { name, args } => (*name, args.as_slice(), false, None),
+            _ => return Err(unlisted("an ordered-set aggregate", e.pos)),
+        };
+        let when = filter.map(|f| truth(self.inner.value(f)?, "FILTER", f.pos)).transpose()?;
+        let arg = args.first().map(|x| self.inner.value(x)).transpose()?;
+        let arg = match (when, arg, name) {
+            (Some(w), Some(x), _) => Some(filtered(w, x)),
+            (Some(w), None, _) => Some(filtered(w, Scalar::constant_truth(true))),
+            (None, x, _) => x,
+        };
+        let arg = match arg {
+            // Of such a type nothing is known but whether there is a value.
+            Some(x) if window && matches!(x.ty(), SqlType::Other { .. }) => {
+                Some(filtered(is(x, Is::Null, true), Scalar::constant_truth(true)))
+            }
+            x => x,
+        };
+        let place = made.place(window);
+        let call = |arg| Call { name, distinct, arg, offset: None };
+        Ok(match (name, args, arg) {
+            ("count", [] | [_], arg) => {
+                let least = u32::from(!window && arg.as_ref().is_none_or(|x| !x.nullable()));
+                (call(arg), per_unit::count(made.place(false), least, self.most))
+            }
+            ("sum" | "avg", [x], Some(arg)) if *arg.ty() == SqlType::Interval && !arg.is_measured() => {
+                return Err(of_ages(x.pos));
+            }
+            ("sum" | "avg", [x], Some(arg)) => {
+                let arg = per_unit::addend(arg, x.pos)?;
+                let arg = if distinct { per_unit::merged(arg, false) } else { arg };
+                let column = match name {
+                    "sum" => per_unit::sum(place, &arg, self.most),
+                    _ => per_unit::average(place, &arg),
+                };
+                (call(Some(arg)), column)
+            }
+            (name, [x], Some(arg)) if SPREADS.contains(&name) => {
+                let arg = per_unit::addend(arg, x.pos)?;
+                let arg = if distinct { per_unit::merged(arg, false) } else { arg };
+                let column = per_unit::spread(place, &arg, name);
+                (call(Some(arg)), column)
+            }
+            ("percent_rank" | "cume_dist", [], _) if window => (call(None), per_unit::standing(place, None)),
+            ("ntile", [n], _) if window => {
+                let most = constant_number(n).filter(|n| *n > 0).ok_or_else(|| {
+                    unsupported("ntile of anything but a constant above 0", e.pos).hint("Write ntile(4).")
+                })?;
+                let place = made.place(false);
+                (Call { offset: Some(most), ..call(None) }, per_unit::standing(place, Some(most)))
+            }
+            ("nth_value", [x, n], Some(arg)) if window => {
+                let column = per_unit::one_of(place, &arg, name, x.pos)?;
+                let nth = constant_number(n).filter(|n| *n > 0).ok_or_else(|| {
+                    unsupported("nth_value of anything but a constant above 0", e.pos)
+                        .hint("Write nth_value(x, 2).")
+                })?;
+                (Call { offset: Some(nth), ..call(Some(arg)) }, column)
+            }
+            ("bool_and" | "bool_or" | "every", [x], Some(arg)) => {
+                let arg = truth(arg, name, x.pos)?;
+                let column = per_unit::truth(place, &arg);
+                (call(Some(arg)), column)
+            }
+            ("row_number" | "rank" | "dense_rank", [], _) if window => {
+                (call(None), per_unit::count(made.place(false), 1, self.most))
+            }
+            ("min" | "max", [x], Some(arg)) => {
+                let arg = per_unit::merged(arg, false);
+                let column = per_unit::one_of(place, &arg, name, x.pos)?;
+                (call(Some(arg)), column)
+            }
+            ("first_value" | "last_value", [x], Some(arg)) if window => {
+                let column = per_unit::one_of(place, &arg, name, x.pos)?;
+                (call(Some(arg)), column)
+            }
+            ("lag" | "lead", [x, rest @ ..], Some(arg)) if window && rest.len() <= 1 => {
+                let column = per_unit::one_of(place, &arg, name, x.pos)?;
+                let offset = rest.first().map(constant_number);
+                if offset == Some(None) {
+                    return Err(unsupported(
+                        &format!("{name} by a number of rows that is no constant"),
+                        e.pos,
+                    ));
+                }
+                (Call { offset: offset.flatten(), ..call(Some(arg)) }, column)
+            }
+            _ => return Err(unlisted(name, e.pos)),
+        })
+    }
+}
+
+/// A constant number of rows.
+fn constant_number(e: &Expr) -> Option<u32> {
+    match &e.kind {
+        ExprKind::Literal(Literal::Number(n)) => n.parse::<u32>().ok().filter(|n| *n <= 1_000_000),
+        _ => None,
+    }
+}
+
+/// An expression over windows, over the columns that they come out with.
+fn named(e: &mut Expr, made: &Made) {
+    match made.column(e) {
+        Some(column) => *e = column,
+        None => e.children_mut().into_iter().for_each(|c| named(c, made)),
+    }
+}
+
+fn unlisted(what: &str, pos: Pos) -> ClientError {
+    unsupported(&format!("{what} over one unit's rows"), pos).hint(
+        "Below an aggregate there are count, sum, avg, min, max, variance, stddev and their kin, bool_and and bool_or; over windows also row_number, rank, dense_rank, percent_rank, cume_dist, ntile(4), lag(x), lead(x), first_value, last_value and nth_value(x, 2).",
+    )
+}

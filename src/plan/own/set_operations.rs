@@ -1,0 +1,245 @@
+//! UNION, INTERSECT and EXCEPT of private rows, or of public ones; VALUES.
+//!
+//! The unit stands in the same place of every branch, with one type (soundness rule 10). Rows are equal only where
+//! their units are, so that what a row of unit u meets in another branch is a row of u.
+
+use super::flatten::{Draft, Flattener, NO_BINDING, Place, Result};
+use super::per_unit::Selected;
+use super::units::{Outside, Owner};
+use crate::algebra::equivalence_classes::Col;
+use crate::algebra::source::{Leaf, SetRows, SetTree, Tree};
+use crate::expr::{Node, Scalar, lower, per_unit, united};
+use crate::facts::public_rows::MOST_CONSTANTS;
+use crate::refusals::{mixed, unsupported};
+use crate::syntax::conditions::single;
+use answer::{ClientError, SqlState};
+use schema::SqlType;
+use sql::ast::*;
+
+/// Branches in the making: what is the unit of each, and what it selects.
+struct Found {
+    units: Vec<usize>,
+    items: Vec<Item>,
+}
+
+struct Item {
+    value: Scalar,
+    /// A string constant, which takes the type of the other branches.
+    loose: bool,
+}
+
+impl Flattener<'_> {
+    /// A derived table whose body is a set operation.
+    pub(crate) fn set(&mut self, binding: usize, q: &Query, nullable: bool, pos: Pos) -> Result<Draft> {
+        let mut found = Vec::new();
+        let tree = self.set_tree(&q.body, &mut found, false, pos)?;
+        let unit = match self.is_private_body(&q.body) {
+            true => Some(common_unit(&found).ok_or_else(|| without_unit(pos))?),
+            false => None,
+        };
+        let width = found.first().map_or(0, |f| f.items.len());
+        let mut columns = Vec::with_capacity(width);
+        for i in 0..width {
+            let each: Vec<&Item> = found.iter().filter_map(|f| f.items.get(i)).collect();
+            let column = merged(&each, i, binding, pos)?;
+            columns.push(if merges(&tree) { per_unit::one_of_equals(column) } else { column });
+        }
+        let named = |b: &Binding| b.columns.get(unit?).cloned();
+        let unit_name = self.binding(binding).and_then(named).unwrap_or_default();
+        self.scan(
+            binding,
+            Leaf::Set(Box::new(SetRows { tree, columns, unit, unit_name, keeps: None, capped: None })),
+            nullable,
+            pos,
+        )
+    }
+
+    /// `merges`: rows that are equal to others become one, around it.
+    fn set_tree(&mut self, body: &Body, found: &mut Vec<Found>, merges: bool, pos: Pos) -> Result<SetTree> {
+        match body {
+            Body::SetOp { op, all, left, right } => {
+                let (l, r) = (self.is_private_body(left), self.is_private_body(right));
+                if l != r {
+                    return Err(mixed(pos));
+                }
+                let merges = merges || !(*all && *op == SetOp::Union);
+                let left = Box::new(self.set_tree(left, found, merges, pos)?);
+                let right = Box::new(self.set_tree(right, found, merges, pos)?);
+                Ok(SetTree::Op { op: *op, all: *all, left, right })
+            }
+            Body::Select(s) => self.set_branch((s, &[]), found, merges, pos),
+            Body::Query(q) => match single(q, pos)? {
+                Some(select) => self.set_branch(select, found, merges, pos),
+                None => self.set_tree(&q.body, found, merges, pos),
+            },
+            Body::Values(rows) => self.values(rows, found, merges, pos),
+            Body::Rows { .. } => Err(unsupported("a function in FROM in this place", pos)),
+        }
+    }
+
+    /// Rows of constants: a branch for each.
+    fn values(
+        &mut self,
+        rows: &[Vec<Expr>],
+        found: &mut Vec<Found>,
+        merges: bool,
+        pos: Pos,
+    ) -> Result<SetTree> {
+        if rows.len() > MOST_CONSTANTS {
+            return Err(ClientError::new(
+                SqlState::PROGRAM_LIMIT_EXCEEDED,
+                format!("more than {MOST_CONSTANTS} rows of constants are joined with private rows"),
+            )
+            .hint("Ask the owner of the data for a public table of them.")
+            .at(pos));
+        }
+        let mut branches = Vec::with_capacity(rows.len());
+        for row in rows {
+            let inner = self.nested(false);
+            let mut items = Vec::with_capacity(row.len());
+            for e in row {
+                let loose = matches!(e.kind, ExprKind::Literal(Literal::String(_)));
+                items.push(Item { value: in_branch(lower(e, &inner)?, merges), loose });
+            }
+            let values = items.iter().map(|i| i.value.clone()).collect();
+            found.push(Found { units: Vec::new(), items });
+            let branch = inner.branch(Tree::Scan(0), Vec::new(), values);
+            self.absorb(&inner);
+            branches.push(SetTree::Branch(Box::new(branch)));
+        }
+        all_of(branches).ok_or_else(|| unsupported("VALUES without rows", pos))
+    }
+
+    fn set_branch(
+        &mut self,
+        (select, order_by): (&Select, &[OrderItem]),
+        found: &mut Vec<Found>,
+        merges: bool,
+        pos: Pos,
+    ) -> Result<SetTree> {
+        let mut inner = self.nested(false);
+        if select.from.is_empty() {
+            let none = Expr::new(ExprKind::Literal(Literal::Bool(false)), None);
+            let empty = select.filter.as_ref() == Some(&none);
+            if crate::syntax::grouping::is_over_several(select) || select.filter.is_some() && !empty {
+                return Err(unsupported("this SELECT", pos));
+            }
+            let row: Vec<Expr> = select.items.iter().map(|i| i.expr.clone()).collect();
+            let mut row = self.values(&[row], found, merges, pos)?;
+            if let (SetTree::Branch(b), true) = (&mut row, empty) {
+                b.filter.push(Scalar::constant_truth(false));
+            }
+            return Ok(row);
+        }
+        let Selected { draft, items: selected } =
+            inner.selected(NO_BINDING, select, order_by, Place::TOP, pos)?;
+        let conditions = inner.finished()?;
+        inner.no_optional(select.pos)?;
+        let block = inner.block(draft, &conditions, &Outside::default())?;
+        let unit = match &block.owner {
+            Owner::Unit(unit) => Some(unit),
+            Owner::Public => None,
+            Owner::Outside { .. } | Owner::Unfound => return Err(unsupported("this FROM", select.pos)),
+        };
+        let filter = inner.conditions(&conditions, &block)?;
+        let exact = inner.exact(&block);
+        let mut items = Vec::with_capacity(selected.len());
+        let mut units = Vec::new();
+        for (i, e) in selected.into_iter().enumerate() {
+            let col: Option<Col> = inner.col(&e);
+            let s = lower(&e, &inner)?;
+            let own = unit.is_some_and(|unit| unit.ty.oid() == s.ty().oid());
+            let own = own && s.canonical() && col.is_some_and(|c| exact.contains(&c));
+            units.extend(own.then_some(i));
+            let loose = matches!(e.kind, ExprKind::Literal(Literal::String(_)));
+            items.push(Item { value: in_branch(s, merges && !own), loose });
+        }
+        let values = items.iter().map(|i| i.value.clone()).collect();
+        found.push(Found { units, items });
+        let mut branch = inner.branch(block.tree, filter, values);
+        branch.bound = block.rows.bound;
+        self.absorb(&inner);
+        Ok(SetTree::Branch(Box::new(branch)))
+    }
+}
+
+/// An item where equal rows become one.
+fn in_branch(x: Scalar, merges: bool) -> Scalar {
+    if merges { per_unit::merged(x, true) } else { x }
+}
+
+/// Whether some of several equal rows are left out.
+fn merges(tree: &SetTree) -> bool {
+    match tree {
+        SetTree::Branch(_) => false,
+        SetTree::Op { op, all, left, right } => {
+            !(*all && *op == SetOp::Union) || merges(left) || merges(right)
+        }
+    }
+}
+
+/// UNION ALL of branches, no deeper than need be.
+fn all_of(mut branches: Vec<SetTree>) -> Option<SetTree> {
+    if branches.len() <= 1 {
+        return branches.pop();
+    }
+    let right = branches.split_off(branches.len() / 2);
+    let (left, right) = (Box::new(all_of(branches)?), Box::new(all_of(right)?));
+    Some(SetTree::Op { op: SetOp::Union, all: true, left, right })
+}
+
+/// The column that is the unit in every branch.
+fn common_unit(found: &[Found]) -> Option<usize> {
+    let first = found.first()?;
+    first.units.iter().copied().find(|i| found.iter().all(|f| f.units.contains(i)))
+}
+
+fn without_unit(pos: Pos) -> ClientError {
+    unsupported("a set operation over private rows without the unit in the same place of every branch", pos)
+        .detail("Rows of different units would be compared, or lose their unit.")
+        .hint("Select the unit column first in every branch: SELECT rider_id, … UNION ALL SELECT rider_id, …")
+}
+
+/// One column of all branches. Types are those of PostgreSQL's UNION, where there is no doubt about them.
+fn merged(each: &[&Item], index: usize, binding: usize, pos: Pos) -> Result<Scalar> {
+    let what = |x: &str| format!("a set operation whose column {} has {x}", index + 1);
+    let differ = || unsupported(&what("several types"), pos).hint("Cast it to one type in every branch.");
+    let ty = column_type(each).ok_or_else(differ)?;
+    if matches!(ty, SqlType::Other { .. } | SqlType::Bpchar) {
+        return Err(unsupported(&what("this type"), pos).hint("Leave the column out."));
+    }
+    if each.iter().any(|x| x.value.ty().is_text() && !x.value.canonical()) {
+        return Err(unsupported(&what("a nondeterministic collation"), pos).hint("Leave the column out."));
+    }
+    let each: Vec<&Scalar> = each.iter().map(|x| &x.value).collect();
+    united(&each, ty, binding, format!("c{index}")).ok_or_else(differ)
+}
+
+/// None where PostgreSQL's rules would have to be known better.
+fn column_type(each: &[&Item]) -> Option<SqlType> {
+    let mut ty: Option<SqlType> = None;
+    for x in each.iter().filter(|x| !x.loose && !matches!(x.value.node(), Node::Null)) {
+        let t = match x.value.ty() {
+            SqlType::Numeric { .. } => SqlType::Numeric { scale: None },
+            t => t.clone(),
+        };
+        let width = |t: &SqlType| [SqlType::Int2, SqlType::Int4, SqlType::Int8].iter().position(|i| i == t);
+        ty = Some(match ty {
+            None => t,
+            Some(have) if have == t => t,
+            Some(have) if have.is_text() && t.is_text() => SqlType::Text,
+            Some(have) => {
+                let wider = width(&have)? >= width(&t)?;
+                if wider { have } else { t }
+            }
+        });
+    }
+    let loose = each.iter().any(|x| x.loose);
+    match ty {
+        Some(ty) if loose && !ty.is_text() => None,
+        // NULLs alone, of the type that they were cast to.
+        None if !loose => each.first().map(|x| x.value.ty().clone()),
+        None => Some(SqlType::Text),
+        ty => ty,
+    }
+}

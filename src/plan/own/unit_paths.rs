@@ -1,0 +1,227 @@
+//! Along paths to the unit: the rows that rows refer to, found in the statement or read beside it.
+
+use super::flatten::{Flattener, Result};
+use super::units::{Block, Owner, stands_in};
+use crate::algebra::equivalence_classes::{Classes, Col};
+use crate::algebra::source::{Added, Kind, Leaf, Scan, TableName, Tree, column, equal};
+use crate::expr::{Node, Scalar};
+use crate::refusals::unsupported;
+use policy::{Privacy, UnitPath};
+
+/// Rows of a scan with a path whose unit is that of another scan of the statement.
+#[derive(Clone, Copy)]
+pub(crate) struct Borrow {
+    pub child: usize,
+    pub parent: usize,
+}
+
+/// One at least.
+#[derive(Clone)]
+pub(crate) struct Borrows {
+    first: Borrow,
+    more: Vec<Borrow>,
+}
+
+impl Borrows {
+    /// None where there is none.
+    pub(crate) fn of(list: Vec<Borrow>) -> Option<Self> {
+        let mut list = list.into_iter();
+        Some(Self { first: list.next()?, more: list.collect() })
+    }
+
+    pub(crate) fn all(&self) -> Vec<Borrow> {
+        std::iter::once(&self.first).chain(&self.more).copied().collect()
+    }
+
+    /// These, then the others.
+    pub(crate) fn and(mut self, others: Self) -> Self {
+        self.more.push(others.first);
+        self.more.extend(others.more);
+        self
+    }
+}
+
+impl From<Borrow> for Borrows {
+    fn from(first: Borrow) -> Self {
+        Self { first, more: Vec::new() }
+    }
+}
+
+impl Flattener<'_> {
+    pub(crate) fn path_of(&self, binding: usize) -> Option<UnitPath> {
+        match &self.table_of(binding)?.privacy {
+            Privacy::Path(path) => Some(path.clone()),
+            _ => None,
+        }
+    }
+
+    /// Two scans of one table that meet along a key of it are at one row, and so in one unit.
+    pub(crate) fn same_rows(&self, classes: &mut Classes, bindings: &[usize]) {
+        let scans: Vec<(usize, usize)> =
+            bindings.iter().filter_map(|b| Some((*b, self.scan_of(*b)?.table()?))).collect();
+        loop {
+            let mut changed = false;
+            for (i, (a, table)) in scans.iter().enumerate() {
+                for (b, _) in scans.iter().skip(i + 1).filter(|(b, t)| t == table && b != a) {
+                    let Some(t) = self.table(*table) else { continue };
+                    let met =
+                        |k: &Vec<String>| k.iter().all(|c| classes.same(&(*a, c.clone()), &(*b, c.clone())));
+                    if !t.keys.iter().any(met) {
+                        continue;
+                    }
+                    let leads: &[String] = match &t.privacy {
+                        Privacy::Public => &[],
+                        Privacy::Private { unit, .. } => std::slice::from_ref(unit),
+                        Privacy::Path(path) => &path.columns,
+                    };
+                    for c in leads {
+                        changed |= classes.equate(&(*a, c.clone()), &(*b, c.clone()));
+                    }
+                }
+            }
+            if !changed {
+                return;
+            }
+        }
+    }
+
+    /// Finds for each scan with a path the row that it refers to: in a scan of the statement, else in one of its own.
+    pub(crate) fn paths(
+        &mut self,
+        blocks: &mut [Block],
+        classes: &mut Classes,
+        outside: &[usize],
+    ) -> Result<()> {
+        let mut open: Vec<(usize, usize)> = Vec::new();
+        for (i, block) in blocks.iter().enumerate() {
+            if let ([binding], Owner::Unfound) = (block.bindings.as_slice(), &block.owner) {
+                open.push((i, *binding));
+            }
+        }
+        // Those whose partner the statement names come first: others may share it.
+        let mut hidden = Vec::new();
+        for (i, child) in open {
+            match self.partner(child, blocks, classes, outside) {
+                Some(parent) => {
+                    if let Some(block) = blocks.get_mut(i) {
+                        block.owner = Owner::Outside { unit: None, borrows: Borrow { child, parent }.into() };
+                    }
+                }
+                None => hidden.push((i, child)),
+            }
+        }
+        for (i, mut child) in hidden {
+            while let Some(path) = self.path_of(child) {
+                if let Some(parent) = self.partner(child, blocks, classes, outside) {
+                    if let Some(block) = blocks.get_mut(i) {
+                        block.owner = Owner::Outside { unit: None, borrows: Borrow { child, parent }.into() };
+                    }
+                    break;
+                }
+                let parent = self.hidden(child, &path)?;
+                let (on, pairs) = self.step(child, parent);
+                for (a, b) in &pairs {
+                    classes.equate(a, b);
+                }
+                let place = self.scans.len() - 1;
+                if let Some(block) = blocks.get_mut(i) {
+                    let left = std::mem::replace(&mut block.tree, Tree::Scan(place));
+                    block.tree = Tree::Join {
+                        left: Box::new(left),
+                        right: Box::new(Tree::Scan(place)),
+                        kind: Kind::Inner,
+                        on,
+                    };
+                    block.bindings.push(parent);
+                    block.equal.extend(pairs);
+                    block.owner = self.own_unit(parent).map_or(Owner::Unfound, Owner::Unit);
+                }
+                let all: Vec<usize> =
+                    blocks.iter().flat_map(|b| &b.bindings).chain(outside).copied().collect();
+                self.same_rows(classes, &all);
+                child = parent;
+            }
+        }
+        Ok(())
+    }
+
+    /// A scan of the table that this one refers to, met along the path.
+    fn partner(&self, child: usize, blocks: &[Block], classes: &Classes, outside: &[usize]) -> Option<usize> {
+        let path = self.path_of(child)?;
+        let met = |parent: usize| {
+            self.scan_of(parent).and_then(Scan::table) == Some(path.table)
+                && path
+                    .columns
+                    .iter()
+                    .zip(&path.key)
+                    .all(|(c, k)| classes.same(&(child, c.clone()), &(parent, k.clone())))
+        };
+        blocks.iter().flat_map(|b| &b.bindings).chain(outside).copied().find(|b| met(*b))
+    }
+
+    /// A scan that the statement does not have.
+    fn hidden(&mut self, child: usize, path: &UnitPath) -> Result<usize> {
+        let nullable = self.scan_of(child).is_some_and(|s| s.nullable);
+        let Some(table) = self.table(path.table) else { return Err(unsupported("this table", None)) };
+        let binding = self.next;
+        self.next += 1;
+        let leaf = Leaf::Table(path.table, TableName::of(table));
+        self.scan(binding, leaf, nullable, None)?;
+        if let Some(scan) = self.scans.last_mut() {
+            scan.serves = Some(child);
+        }
+        self.served.push(path.table);
+        Ok(binding)
+    }
+
+    /// The equalities of one step of a path.
+    fn step(&mut self, child: usize, parent: usize) -> (Vec<Scalar>, Vec<(Col, Col)>) {
+        let Some(path) = self.path_of(child) else { return (Vec::new(), Vec::new()) };
+        let here: Vec<Col> = path.columns.iter().map(|c| (child, c.clone())).collect();
+        let there: Vec<Col> = path.key.iter().map(|k| (parent, k.clone())).collect();
+        let on = here
+            .iter()
+            .zip(&there)
+            .zip(&path.types)
+            .map(|((a, b), ty)| equal(column(a, ty.clone(), true), column(b, ty.clone(), true)))
+            .collect();
+        let pairs = here.iter().cloned().zip(there.iter().cloned()).collect();
+        let (left, right) = (self.all_shown(&here), self.all_shown(&there));
+        self.added.push(Added { left, right, path: true, inside: false, written: false });
+        (on, pairs)
+    }
+
+    /// Adds the steps of paths whose both ends are here, and leaves the others for later.
+    pub(crate) fn settle(
+        &mut self,
+        on: &mut Vec<Scalar>,
+        equal_columns: &mut Vec<(Col, Col)>,
+        borrows: Vec<Borrow>,
+        here: &[usize],
+    ) -> Vec<Borrow> {
+        let mut left = Vec::new();
+        for borrow in borrows {
+            if !(here.contains(&borrow.child) && here.contains(&borrow.parent)) {
+                left.push(borrow);
+                continue;
+            }
+            let (step, pairs) = self.step(borrow.child, borrow.parent);
+            equal_columns.extend(pairs);
+            let mut written = self.is_written(borrow.child) && self.is_written(borrow.parent);
+            for s in step {
+                let reversed = match s.node() {
+                    Node::Compare(_, a, b) => equal((**b).clone(), (**a).clone()),
+                    _ => s.clone(),
+                };
+                if !on.iter().any(|c| stands_in(c, &s) || stands_in(c, &reversed)) {
+                    on.push(s);
+                    written = false;
+                }
+            }
+            if let Some(added) = self.added.last_mut() {
+                added.written = written;
+            }
+        }
+        left
+    }
+}

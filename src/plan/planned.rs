@@ -1,0 +1,94 @@
+//! A planned statement, and what is said of it.
+
+use crate::cut::grouping_sets::GroupingSets;
+use crate::own::given::Stage;
+use crate::release::Release;
+use crate::settings::Accuracy;
+use bigdecimal::BigDecimal;
+use dp::sparse;
+use policy::Stream;
+use sql::ast::Statement;
+use std::collections::HashSet;
+
+/// A planned statement.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The resolved statement.
+    pub statement: Statement,
+    /// Its releases, in the order of the text.
+    pub releases: Vec<Release>,
+    /// What of it is released and finished before other releases are read, in this order.
+    pub stages: Vec<Stage>,
+    /// SELECTs with grouping sets, and which release each set is of.
+    pub grouping_sets: Vec<GroupingSets>,
+    /// CTEs that are private rows: they exist inside releases only.
+    pub private_ctes: HashSet<usize>,
+    /// The price; None where nothing private is read.
+    pub charge: Option<dp::Charge>,
+    /// Which noise it has and why, in one sentence.
+    pub noise: String,
+    /// How near its numbers come, where the price follows from that.
+    pub accuracy: Option<Reached>,
+    /// Tables whose definition the plan rests on.
+    pub tables: Vec<usize>,
+    /// The question to a stream that it is: then `charge` is what opening the stream costs.
+    pub question: Option<Question>,
+    /// Why it costs nothing though it names private tables; there is nothing else in the plan then.
+    pub free: Option<Free>,
+}
+
+/// What a price was chosen for, and what it gives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reached {
+    /// What was wanted.
+    pub wanted: Accuracy,
+    /// Half the width of the widest interval.
+    pub half_width: f64,
+}
+
+/// What of a plan is asked of a stream.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// The stream, as the policy had it when the question was planned.
+    pub stream: Stream,
+    /// The comparison, in steps of the tested integer.
+    pub comparison: sparse::Question,
+    /// The threshold as the statement has it.
+    pub threshold: BigDecimal,
+    /// `avg(x) > T`, asked as `sum(x - T) > 0`.
+    pub average: bool,
+    /// k: as many questions is accuracy told for.
+    pub questions: u64,
+    /// β of accuracy.
+    pub beta: f64,
+}
+
+/// Why a statement that names private tables is free.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Free {
+    /// No row comes back, whatever the tables hold. The plan's own statement has no columns: they are as they were typed.
+    NoRows,
+    /// Its values are the declared ranges of these columns, and are constants of the plan's statement.
+    Ranges(Vec<String>),
+}
+
+impl Free {
+    /// What whoever reads the answer should know.
+    pub fn notice(&self) -> Option<String> {
+        let Free::Ranges(columns) = self else { return None };
+        Some(format!(
+            "min and max are the ends of the range that the policy declares for {}, not values of rows; nothing was spent",
+            columns.join(", ")
+        ))
+    }
+
+    /// The line of EXPLAIN.
+    pub(crate) fn line(&self) -> String {
+        match self {
+            Free::NoRows => {
+                "No rows: a condition that is false, or LIMIT 0, leaves none whatever the tables hold".into()
+            }
+            Free::Ranges(columns) => format!("Answer: the declared range of {}", columns.join(", ")),
+        }
+    }
+}

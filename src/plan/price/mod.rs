@@ -1,0 +1,113 @@
+//! What a statement costs: its noise, the charge that follows from it, and which price buys which accuracy.
+
+pub mod accuracy;
+pub mod proposals;
+pub mod row_choice;
+pub mod shares;
+pub mod split;
+
+use crate::cut::Cut;
+use crate::refusals::{gaussian_unpriced, undrawn};
+use crate::words::short;
+use crate::{Plan, PlanError, Release, Settings};
+use answer::ClientError;
+use dp::{Choice, Why};
+use sql::ast::{Body, Query, Statement};
+use std::collections::HashMap;
+
+/// The price of a statement, of which everything is there but itself.
+pub(crate) fn of(cut: Cut, settings: &Settings) -> Result<Plan, PlanError> {
+    let Cut { mut releases, stages, grouping_sets, private_ctes, tables } = cut;
+    let (charge, noise) = price(&mut releases, settings)?.unzip();
+    let noise = noise.unwrap_or_default();
+    let query = Query::of(Body::Values(Vec::new()));
+    let (bindings, types) = (Vec::new(), HashMap::new());
+    let statement = Statement { query, bindings, types, spend: Default::default() };
+    Ok(Plan {
+        statement,
+        releases,
+        stages,
+        grouping_sets,
+        private_ctes,
+        charge,
+        noise,
+        accuracy: None,
+        tables,
+        question: None,
+        free: None,
+    })
+}
+
+/// Sets the noise of every release. Gives the statement's charge, and why its noise is what it is.
+fn price(releases: &mut [Release], settings: &Settings) -> Result<Option<(dp::Charge, String)>, ClientError> {
+    let mut paying: Vec<&mut Release> = releases.iter_mut().filter(|r| !r.is_domain_only()).collect();
+    if paying.is_empty() {
+        return Ok(None);
+    }
+    let selecting = paying.iter().filter(|r| r.selects()).count().max(1);
+    let bad = undrawn;
+    let delta = dp::split(&settings.delta, selecting).map_err(bad)?;
+    let outlines: Vec<dp::Outline> = paying.iter().map(|r| r.outline(&delta)).collect();
+    let notions: Vec<dp::Notion> = settings.budgets.iter().map(|(_, notion)| *notion).collect();
+    let choice =
+        dp::choose(&settings.epsilon, &outlines, settings.mechanism, &notions).map_err(|e| match e {
+            dp::ChoiceError::Dp(e) => bad(e),
+            dp::ChoiceError::Unpriced(budget) => gaussian_unpriced(settings, budget),
+        })?;
+    let noise = noise(&choice, settings);
+    for (release, spec) in paying.iter_mut().zip(choice.specs) {
+        release.draws(spec);
+    }
+    Ok(Some((choice.charge, noise)))
+}
+
+impl Plan {
+    /// The same statement for another ε: its noise, and its charge.
+    ///
+    /// # Errors
+    /// Its noise cannot be drawn then, or a budget has no price for it.
+    pub fn at(&mut self, settings: &Settings, epsilon: dp::Ratio) -> Result<(), ClientError> {
+        let settings = Settings { epsilon, accuracy: None, ..settings.clone() };
+        let (charge, noise) = price(&mut self.releases, &settings)?.unzip();
+        (self.charge, self.noise, self.accuracy) = (charge, noise.unwrap_or_default(), None);
+        Ok(())
+    }
+}
+
+/// Which noise a statement has, and why.
+fn noise(choice: &Choice, settings: &Settings) -> String {
+    let drawn =
+        |e: &dp::Event| matches!(e.mechanism.kind(), dp::Kind::DiscreteLaplace | dp::Kind::DiscreteGaussian);
+    if !choice.charge.events.iter().any(drawn) {
+        return "none: points are chosen".into();
+    }
+    let name = if gaussian(&choice.charge) { "discrete Gaussian" } else { "discrete Laplace" };
+    let why = match choice.why {
+        Why::Asked => format!("noisegate.mechanism is {}", settings.mechanism.word()),
+        Why::NothingToChoose => "points are chosen, and nothing that is released needs noise".into(),
+        Why::NoBudget => "no budget says what can be paid for".into(),
+        Why::Unpriced(budget) => {
+            let (name, notion) = settings.budgets.get(budget).map_or(("", ""), |(n, k)| (n, k.word()));
+            format!("budget \"{name}\" ({notion} accounting) has no price for Gaussian noise")
+        }
+        Why::OutOfRange => "Gaussian noise of this price cannot be drawn".into(),
+        Why::Compared { at_epsilon, at_rho } if gaussian(&choice.charge) => format!(
+            "95 % intervals {} times as wide as Laplace noise's for {} times the rho, and {} times at the same rho",
+            short(at_epsilon),
+            short((at_rho / at_epsilon).powi(2)),
+            short(at_rho)
+        ),
+        Why::Compared { at_rho, .. } => {
+            format!(
+                "Gaussian noise would have 95 % intervals {} times as wide at the same rho",
+                short(at_rho)
+            )
+        }
+    };
+    format!("{name}; {why}")
+}
+
+/// Whether any of its noise is Gaussian.
+pub(crate) fn gaussian(charge: &dp::Charge) -> bool {
+    charge.events.iter().any(|e| e.mechanism.kind() == dp::Kind::DiscreteGaussian)
+}

@@ -1,0 +1,709 @@
+//! How far the noise of released numbers reaches in what is computed above them: `noisegate.low(x)`, `noisegate.high(x)`,
+//! `noisegate.stddev(x)`, and the columns that `noisegate.intervals` adds.
+//!
+//! All of it is post-processing: it follows from released values and from the public parameters of their noise, and costs
+//! nothing. [`Queries::follow`] says what a number is made of; what has no rule is refused by name, so that no interval is shown that
+//! nobody has reasons for. `emit` writes the interval down from that.
+//!
+//! What noise did is told, and nothing else: of clamping and scaling, which EXPLAIN tells, an interval knows nothing.
+
+pub mod columns;
+pub mod half_width;
+pub mod quantile;
+mod sets;
+
+use crate::release::{Output, Release};
+use crate::syntax::grouping::has_aggregate;
+use crate::{GroupingSets, Plan, quantile_ends};
+use answer::ClientError;
+use bigdecimal::ToPrimitive;
+use sql::ast::*;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeSet, HashMap};
+
+/// A released integer that noise in a number is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Part {
+    /// Its release.
+    pub release: usize,
+    /// Which of its integers.
+    pub part: usize,
+    /// Of which rows.
+    pub rows: Rows,
+}
+
+/// Rows of a relation, as one row of it sees them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rows {
+    /// The row itself.
+    Own,
+    /// The one so many rows before it, or behind it.
+    Shifted(i64),
+    /// Any.
+    Any,
+}
+
+impl Part {
+    /// Whether this has other noise than that.
+    pub fn is_apart(&self, other: &Self) -> bool {
+        let rows = self.rows != other.rows && self.rows != Rows::Any && other.rows != Rows::Any;
+        rows || (self.release, self.part) != (other.release, other.part)
+    }
+}
+
+/// A number above a release, and where its noise is from.
+#[derive(Clone, Debug)]
+pub enum Uncertain<'p> {
+    /// Without noise.
+    Exact(&'p Expr),
+    /// One of the analyst's aggregates over private rows.
+    Released {
+        /// The first release of its SELECT, which names the row.
+        row: usize,
+        /// Its own release.
+        from: usize,
+        /// How it is computed.
+        output: &'p Output,
+    },
+    /// One of the analyst's aggregates in rows of grouping sets, which have noise of their own in each.
+    OfSets {
+        /// The first release of its SELECT, which names the row.
+        row: usize,
+        /// The sets.
+        sets: &'p GroupingSets,
+        /// Its place among their aggregates.
+        aggregate: usize,
+        /// The released integers, as those of the first set.
+        parts: BTreeSet<Part>,
+    },
+    /// A column of a query in FROM, and the places of its variance and fourth cumulant there.
+    Column {
+        /// The expression.
+        expr: &'p Expr,
+        /// The query's binding.
+        binding: usize,
+        /// The SELECT that it is an item of.
+        select: &'p Select,
+        /// Its place there.
+        item: usize,
+        /// All releases and parts that it is from.
+        parts: BTreeSet<Part>,
+        /// Several rows may have the same noise.
+        shared: bool,
+    },
+    /// A scalar subquery, whose only item this is.
+    Query {
+        /// The expression.
+        expr: &'p Expr,
+        /// The query.
+        query: &'p Query,
+        /// All releases and parts that it is from.
+        parts: BTreeSet<Part>,
+    },
+    /// The value itself, in another type or rounded.
+    Same(&'p Expr, Box<Uncertain<'p>>),
+    /// `-x`
+    Negated(&'p Expr, Box<Uncertain<'p>>),
+    /// `x + y`, `x - y`
+    Sum(&'p Expr, bool, Box<[Uncertain<'p>; 2]>),
+    /// `x * y`
+    Product(&'p Expr, Box<[Uncertain<'p>; 2]>),
+    /// `x / y`
+    Quotient(&'p Expr, Box<[Uncertain<'p>; 2]>),
+    /// The sum, or the mean, of so many rows.
+    Total {
+        /// The aggregate, or the window function.
+        expr: &'p Expr,
+        /// Of each row.
+        of: Box<Uncertain<'p>>,
+        /// The mean.
+        mean: bool,
+    },
+    /// The number of a row before or behind.
+    Shifted {
+        /// The window function.
+        expr: &'p Expr,
+        /// Of each row.
+        of: Box<Uncertain<'p>>,
+        /// How many rows before.
+        by: i64,
+    },
+}
+
+/// Where an expression stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// The first release of its SELECT, if that stands for one.
+    pub release: Option<usize>,
+    /// Its SELECT aggregates rows that were released before.
+    grouped: bool,
+    /// No row of its FROM is there twice, and noise does not choose which are.
+    each_once: bool,
+}
+
+impl Place {
+    /// Of what stands inside of an aggregate there: the rows.
+    pub fn rows(self) -> Self {
+        Self { grouped: false, ..self }
+    }
+}
+
+/// What is known of a statement's queries.
+pub struct Queries<'p> {
+    plan: &'p Plan,
+    /// Those of derived tables and CTEs, by binding.
+    of: HashMap<usize, &'p Query>,
+    /// Whether rows stand once each, by the address of their SELECT: asked of every column, over and over.
+    once: RefCell<HashMap<usize, bool>>,
+    /// Expressions that were followed, again for each column that stands for one.
+    followed: Cell<usize>,
+}
+
+/// Expressions that are followed for one statement: a column that stands twice in each of many levels would be followed without end.
+const MOST_FOLLOWED: usize = 1_000_000;
+
+/// Why a number cannot be followed.
+#[derive(Clone, Debug)]
+pub struct Lost {
+    what: &'static str,
+    pos: Pos,
+}
+
+impl std::convert::From<Lost> for ClientError {
+    fn from(lost: Lost) -> Self {
+        if lost.what == BY_RANK {
+            let what =
+                "an interval of min, max, mode, or of what is computed from a quantile, is not supported";
+            return ClientError::unsupported(what)
+                .detail("Their error is one of rank, not of value. A quantile by itself has an interval, whose ends are chosen as it is.")
+                .hint("Compute with the ends: noisegate.low(median(x)) + 1. For min and max ask near the ends: noisegate.low(percentile_cont(0.05) WITHIN GROUP (ORDER BY x)).")
+                .at(lost.pos);
+        }
+        ClientError::unsupported(format!("an interval of {} is not supported", lost.what))
+            .detail("How far noise reaches is known of counts, sums, averages, variances, covariances and what follows from them, of what is added, subtracted, multiplied or divided of them, and of sums and averages over released rows.")
+            .hint("Ask for the interval of what it is computed from: noisegate.low(count(*)), noisegate.high(avg(x)).")
+            .at(lost.pos)
+    }
+}
+
+impl Lost {
+    /// What it is, and where.
+    pub fn what(&self) -> (&'static str, Pos) {
+        (self.what, self.pos)
+    }
+}
+
+type Result<T> = std::result::Result<T, Lost>;
+
+fn lost<T>(what: &'static str, pos: Pos) -> Result<T> {
+    Err(Lost { what, pos })
+}
+
+impl<'p> Queries<'p> {
+    /// Of a plan.
+    pub fn of(plan: &'p Plan) -> Self {
+        let mut found = Self { plan, of: HashMap::new(), once: RefCell::default(), followed: Cell::new(0) };
+        let mut ctes = HashMap::new();
+        found.collect(&plan.statement.query, &mut ctes);
+        for (binding, b) in plan.statement.bindings.iter().enumerate() {
+            if let Source::Cte(id) = &b.source
+                && let Some(query) = ctes.get(id)
+            {
+                found.of.insert(binding, query);
+            }
+        }
+        found
+    }
+
+    fn collect(&mut self, q: &'p Query, ctes: &mut HashMap<usize, &'p Query>) {
+        for cte in &q.with {
+            ctes.insert(cte.id, &cte.query);
+            self.collect(&cte.query, ctes);
+        }
+        self.collect_body(&q.body, ctes);
+    }
+
+    fn collect_body(&mut self, body: &'p Body, ctes: &mut HashMap<usize, &'p Query>) {
+        match body {
+            Body::Select(s) => s.from.iter().for_each(|f| self.collect_from(f, ctes)),
+            Body::Query(q) => self.collect(q, ctes),
+            Body::SetOp { left, right, .. } => {
+                self.collect_body(left, ctes);
+                self.collect_body(right, ctes);
+            }
+            Body::Values(_) | Body::Rows { .. } => {}
+        }
+    }
+
+    fn collect_from(&mut self, from: &'p From, ctes: &mut HashMap<usize, &'p Query>) {
+        match from {
+            From::Join { left, right, .. } => {
+                self.collect_from(left, ctes);
+                self.collect_from(right, ctes);
+            }
+            From::Relation { binding, query: Some(query), .. } => {
+                self.of.insert(*binding, query);
+                self.collect(query, ctes);
+            }
+            From::Relation { .. } => {}
+        }
+    }
+
+    /// Where the items of a SELECT stand.
+    pub fn place(&self, select: &Select) -> Place {
+        let release = self.plan.releases.iter().position(|r| r.select == select.id);
+        let aggregates = select.items.iter().any(|i| has_aggregate(&i.expr));
+        let grouped = release.is_none() && (select.has_group_by() || aggregates);
+        Place { release, grouped, each_once: self.each_once(select) }
+    }
+
+    /// Whether rows are those of one relation, in which each stands once, whatever the noise is.
+    fn each_once(&self, select: &Select) -> bool {
+        let at = std::ptr::from_ref(select).addr();
+        let known = self.once.borrow().get(&at).copied();
+        known.unwrap_or_else(|| {
+            let once = self.is_each_once(select);
+            self.once.borrow_mut().insert(at, once);
+            once
+        })
+    }
+
+    fn is_each_once(&self, select: &Select) -> bool {
+        if self.plan.releases.iter().any(|r| r.select == select.id) {
+            return select.having.is_none();
+        }
+        let [From::Relation { binding, query: _, lateral: false, .. }] = select.from.as_slice() else {
+            return false;
+        };
+        let Some(query) = self.of.get(binding) else { return true };
+        let within = Place { release: None, grouped: false, each_once: false };
+        let chosen = |e: &Expr| !matches!(self.follow(e, within), Ok(Uncertain::Exact(_)));
+        let whole = query.limit.is_none() && query.offset.is_none();
+        let inner = self.select(query, None);
+        whole && !select.filter.as_ref().is_some_and(chosen) && inner.is_ok_and(|inner| self.each_once(inner))
+    }
+
+    /// The aggregate of a release that stands for an end of an expression's interval: of a quantile.
+    pub fn end(&self, what: Reach, e: &Expr, place: Place) -> Option<Expr> {
+        let first = self.plan.releases.get(place.release?)?;
+        let (a, _) = quantile_ends::end(what, e)?;
+        let mut own = self.plan.releases.iter().filter(|r| r.select == first.select);
+        let known = own.any(|r| r.outputs.iter().any(|(have, _)| *have == a));
+        known.then(|| Expr::new(ExprKind::Aggregate(Box::new(a)), e.pos))
+    }
+
+    /// What a number is made of.
+    ///
+    /// # Errors
+    /// There is no rule for how noise moves through it.
+    pub fn follow<'e>(&self, e: &'e Expr, place: Place) -> Result<Uncertain<'e>>
+    where
+        'p: 'e,
+    {
+        self.followed.set(self.followed.get() + 1);
+        if self.followed.get() > MOST_FOLLOWED {
+            return lost("so large a statement", e.pos);
+        }
+        if let Some(row) = place.release
+            && let Some(known) = self.released(e, row)?
+        {
+            return Ok(known);
+        }
+        let one = |x: &'e Expr| self.follow(x, place);
+        match &e.kind {
+            ExprKind::Column { binding, column } => self.column(e, *binding, *column, place),
+            ExprKind::Negate(x) => Ok(match one(x)? {
+                Uncertain::Exact(_) => Uncertain::Exact(e),
+                x => Uncertain::Negated(e, Box::new(x)),
+            }),
+            ExprKind::Cast { expr, ty } if ty.ty.is_number() => self.same(e, expr, place),
+            ExprKind::Call { name: "round" | "trunc" | "ceil" | "ceiling" | "floor", args } => {
+                match args.as_slice() {
+                    [x, digits @ ..] if digits.iter().all(|d| matches!(one(d), Ok(Uncertain::Exact(_)))) => {
+                        self.same(e, x, place)
+                    }
+                    _ => lost("this", e.pos),
+                }
+            }
+            ExprKind::Call { name: "nullif", args } => match args.as_slice() {
+                [x, other] if matches!(one(other), Ok(Uncertain::Exact(_))) => self.same(e, x, place),
+                _ => lost("this NULLIF", e.pos),
+            },
+            ExprKind::Binary { op, left, right }
+                if matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div) =>
+            {
+                let pair = [one(left)?, one(right)?];
+                if let [Uncertain::Exact(_), Uncertain::Exact(_)] = pair {
+                    return Ok(Uncertain::Exact(e));
+                }
+                let pair = Box::new(pair);
+                Ok(match op {
+                    BinaryOp::Add => Uncertain::Sum(e, false, pair),
+                    BinaryOp::Sub => Uncertain::Sum(e, true, pair),
+                    BinaryOp::Mul => Uncertain::Product(e, pair),
+                    _ => Uncertain::Quotient(e, pair),
+                })
+            }
+            ExprKind::Aggregate(a) if place.release.is_none() => self.total(e, a, place),
+            ExprKind::Window { function, .. } => match &function.kind {
+                ExprKind::Aggregate(a) => self.total(e, a, place),
+                ExprKind::Call { name, args } => match (shift(name, args), args.first()) {
+                    (Some(by), Some(x)) => self.shifted(e, x, by, place),
+                    _ => self.exact(e, place, "a window function of released numbers"),
+                },
+                _ => self.exact(e, place, "a window function of released numbers"),
+            },
+            ExprKind::Subquery(q) => self.scalar(e, q),
+            _ => self.exact(e, place, "what is computed so"),
+        }
+    }
+
+    /// A key or an aggregate of a release.
+    fn released<'e>(&self, e: &'e Expr, row: usize) -> Result<Option<Uncertain<'e>>>
+    where
+        'p: 'e,
+    {
+        let all = &self.plan.releases;
+        let Some(first) = all.get(row) else { return Ok(None) };
+        if let Some(sets) = self.plan.grouping_sets.iter().find(|s| s.select == first.select) {
+            return match &e.kind {
+                ExprKind::Aggregate(a) => self.of_sets(e, a, row, sets).map(Some),
+                _ if has_aggregate(e) => Ok(None),
+                _ => Ok(Some(Uncertain::Exact(e))),
+            };
+        }
+        if first.group_keys().iter().any(|k| k.expr == *e) {
+            return Ok(Some(Uncertain::Exact(e)));
+        }
+        let ExprKind::Aggregate(a) = &e.kind else { return Ok(None) };
+        let own = all.iter().enumerate().filter(|(_, r)| (r.select, r.set) == (first.select, first.set));
+        let found =
+            own.flat_map(|(from, r)| r.outputs.iter().map(move |(have, output)| (from, have, output)));
+        match found.into_iter().find(|(_, have, _)| **have == **a) {
+            Some((_, _, Output::Zero(_))) => Ok(Some(Uncertain::Exact(e))),
+            Some((from, _, output)) if is_followed(output) => {
+                Ok(Some(Uncertain::Released { row, from, output }))
+            }
+            Some((_, _, output)) => unfollowed(output, e.pos),
+            None => lost("this aggregate", e.pos),
+        }
+    }
+
+    /// An aggregate of grouping sets: every set has its own releases, or sums of another's.
+    fn of_sets<'e>(
+        &self,
+        e: &'e Expr,
+        a: &Aggregate,
+        row: usize,
+        sets: &'p GroupingSets,
+    ) -> Result<Uncertain<'e>>
+    where
+        'p: 'e,
+    {
+        if a.name == "grouping" {
+            return Ok(Uncertain::Exact(e));
+        }
+        let Some(aggregate) = sets.aggregates.iter().position(|have| have == a) else {
+            return lost("this aggregate", e.pos);
+        };
+        let all = &self.plan.releases;
+        if !sets.sets.iter().all(|set| sets.integers(all, set).is_some()) {
+            return lost("an aggregate of grouping sets that are released in different ways", e.pos);
+        }
+        // All sets are made alike: the first stands for them.
+        match sets.sets.first().and_then(|set| sets.released(all, set, aggregate)) {
+            Some((_, _, Output::Zero(_))) => Ok(Uncertain::Exact(e)),
+            Some((release, _, output)) if is_followed(output) => {
+                let parts = output.parts().into_iter().map(|part| sets.part((release, part))).collect();
+                Ok(Uncertain::OfSets { row, sets, aggregate, parts })
+            }
+            Some((_, _, output)) => unfollowed(output, e.pos),
+            None => lost("this aggregate", e.pos),
+        }
+    }
+
+    fn same<'e>(&self, e: &'e Expr, x: &'e Expr, place: Place) -> Result<Uncertain<'e>>
+    where
+        'p: 'e,
+    {
+        Ok(match self.follow(x, place)? {
+            Uncertain::Exact(_) => Uncertain::Exact(e),
+            of => Uncertain::Same(e, Box::new(of)),
+        })
+    }
+
+    /// What has no rule of its own, and must not have noise in it.
+    fn exact<'e>(&self, e: &'e Expr, place: Place, what: &'static str) -> Result<Uncertain<'e>>
+    where
+        'p: 'e,
+    {
+        if matches!(e.kind, ExprKind::Subquery(_) | ExprKind::Exists { .. } | ExprKind::InQuery { .. }) {
+            return lost("a subquery", e.pos);
+        }
+        match e.children().into_iter().all(|c| matches!(self.follow(c, place), Ok(Uncertain::Exact(_)))) {
+            true => Ok(Uncertain::Exact(e)),
+            false => lost(what, e.pos),
+        }
+    }
+
+    /// The one SELECT of a query whose rows may have more columns.
+    fn select<'e>(&self, q: &'e Query, pos: Pos) -> Result<&'e Select> {
+        match &q.body {
+            Body::Select(s) if s.distinct == Distinct::No => Ok(s),
+            Body::Query(q) => self.select(q, pos),
+            _ => lost("a set operation, or of distinct rows,", pos),
+        }
+    }
+
+    fn column<'e>(&self, e: &'e Expr, binding: usize, column: usize, place: Place) -> Result<Uncertain<'e>>
+    where
+        'p: 'e,
+    {
+        let Some(query) = self.of.get(&binding) else { return Ok(Uncertain::Exact(e)) };
+        let select = match self.select(query, e.pos) {
+            Ok(select) => select,
+            // Without a release in it there is no noise.
+            Err(lost) => return if self.is_public(query) { Ok(Uncertain::Exact(e)) } else { Err(lost) },
+        };
+        let Some(item) = select.items.get(column) else { return lost("this column", e.pos) };
+        match self.follow(&item.expr, self.place(select))? {
+            Uncertain::Exact(_) => Ok(Uncertain::Exact(e)),
+            _ if place.grouped => lost("a group key with noise in it", e.pos),
+            of => {
+                // Which rows the others are of is not known out here.
+                let (parts, shared) = (seen_from_outside(of.parts()), of.shared());
+                Ok(Uncertain::Column { expr: e, binding, select, item: column, parts, shared })
+            }
+        }
+    }
+
+    /// The one item of a scalar subquery, and where it stands.
+    pub fn only_item<'e>(&self, q: &'e Query) -> Option<(&'e Expr, Place)> {
+        let select = self.select(q, None).ok()?;
+        let [item] = select.items.as_slice() else { return None };
+        Some((&item.expr, self.place(select)))
+    }
+
+    fn is_public(&self, q: &Query) -> bool {
+        let mut selects = Vec::new();
+        selects_of(&q.body, &mut selects);
+        !selects.iter().any(|id| self.plan.releases.iter().any(|r| r.select == *id))
+            && q.with.iter().all(|c| self.is_public(&c.query))
+    }
+
+    /// A sum, an average or a count of rows that were released before.
+    fn total<'e>(&self, e: &'e Expr, a: &'e Aggregate, place: Place) -> Result<Uncertain<'e>>
+    where
+        'p: 'e,
+    {
+        // Inside of the call rows stand as they are.
+        let rows = place.rows();
+        let exact = |x: &'e Expr| matches!(self.follow(x, rows), Ok(Uncertain::Exact(_)));
+        let plain = a.order_by.is_empty() && a.within_group.is_empty() && !a.distinct;
+        if !place.each_once || !a.filter.iter().chain(window_parts(e)).all(exact) {
+            return lost("an aggregate of rows that are joined, or that noise chooses,", e.pos);
+        }
+        match (a.name, a.args.as_slice()) {
+            (_, args) if args.iter().all(exact) => Ok(Uncertain::Exact(e)),
+            ("sum" | "avg", [x]) if plain => match self.follow(x, rows)? {
+                of if of.shared() => lost("an aggregate of numbers that share their noise", e.pos),
+                of => Ok(Uncertain::Total { expr: e, of: Box::new(of), mean: a.name == "avg" }),
+            },
+            _ => lost("this aggregate of released numbers", e.pos),
+        }
+    }
+
+    /// The number of another row of the same relation.
+    fn shifted<'e>(&self, e: &'e Expr, x: &'e Expr, by: i64, place: Place) -> Result<Uncertain<'e>>
+    where
+        'p: 'e,
+    {
+        let rows = place.rows();
+        let exact = |x: &'e Expr| matches!(self.follow(x, rows), Ok(Uncertain::Exact(_)));
+        if !place.each_once || !window_parts(e).into_iter().all(exact) {
+            return lost(
+                "a window function over rows that are joined, or that noise chooses or orders,",
+                e.pos,
+            );
+        }
+        Ok(match self.follow(x, place)? {
+            Uncertain::Exact(_) => Uncertain::Exact(e),
+            of => Uncertain::Shifted { expr: e, of: Box::new(of), by },
+        })
+    }
+
+    fn scalar<'e>(&self, e: &'e Expr, q: &'e Query) -> Result<Uncertain<'e>>
+    where
+        'p: 'e,
+    {
+        let select = self.select(q, e.pos)?;
+        let [item] = select.items.as_slice() else { return lost("a subquery", e.pos) };
+        Ok(match self.follow(&item.expr, self.place(select))? {
+            Uncertain::Exact(_) => Uncertain::Exact(e),
+            of => {
+                let parts = of.parts().into_iter().map(|p| Part { rows: Rows::Any, ..p }).collect();
+                Uncertain::Query { expr: e, query: q, parts }
+            }
+        })
+    }
+}
+
+fn selects_of(body: &Body, out: &mut Vec<usize>) {
+    match body {
+        Body::Select(s) => {
+            out.push(s.id);
+            s.from.iter().for_each(|f| selects_of_from(f, out));
+        }
+        Body::Query(q) => selects_of(&q.body, out),
+        Body::SetOp { left, right, .. } => {
+            selects_of(left, out);
+            selects_of(right, out);
+        }
+        Body::Values(_) | Body::Rows { .. } => {}
+    }
+}
+
+fn selects_of_from(from: &From, out: &mut Vec<usize>) {
+    match from {
+        From::Join { left, right, .. } => {
+            selects_of_from(left, out);
+            selects_of_from(right, out);
+        }
+        From::Relation { query: Some(q), .. } => selects_of(&q.body, out),
+        From::Relation { .. } => {}
+    }
+}
+
+/// How many rows before, for `lag(x)` and `lead(x)`.
+fn shift(name: &str, args: &[Expr]) -> Option<i64> {
+    let by = match args {
+        [_] => 1,
+        [_, Expr { kind: ExprKind::Literal(Literal::Number(n)), .. }] => n.parse().ok().filter(|n| *n > 0)?,
+        _ => return None,
+    };
+    match name {
+        "lag" => Some(by),
+        "lead" => Some(-by),
+        _ => None,
+    }
+}
+
+/// Parts as they are for a row that this one was joined to.
+fn seen_from_outside(parts: BTreeSet<Part>) -> BTreeSet<Part> {
+    let outside = |p: Part| if p.rows == Rows::Own { p } else { Part { rows: Rows::Any, ..p } };
+    parts.into_iter().map(outside).collect()
+}
+
+/// What says which rows a window function looks at.
+fn window_parts(e: &Expr) -> Vec<&Expr> {
+    match &e.kind {
+        ExprKind::Window { partition_by, order_by, .. } => {
+            partition_by.iter().chain(order_by.iter().map(|o| &o.expr)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What lies among rows, and not around a value.
+const BY_RANK: &str = "a quantile, min, max or mode, whose error is one of rank,";
+
+fn unfollowed<T>(output: &Output, pos: Pos) -> Result<T> {
+    match output {
+        Output::Points { .. } => lost(BY_RANK, pos),
+        _ => lost("this aggregate", pos),
+    }
+}
+
+/// Whether an output's noise has a rule.
+pub fn is_followed(output: &Output) -> bool {
+    match output {
+        Output::Count(_) => true,
+        Output::Sum(_, ty)
+        | Output::CentredSum { ty, .. }
+        | Output::Avg { ty, .. }
+        | Output::Constant { ty, .. } => ty.is_number(),
+        Output::Moment(_) => true,
+        Output::Zero(_) | Output::Points { .. } | Output::Truth { .. } => false,
+    }
+}
+
+impl Uncertain<'_> {
+    /// Whether several rows of its relation may have the same noise in it.
+    fn shared(&self) -> bool {
+        match self {
+            Self::Exact(_) | Self::Released { .. } => false,
+            Self::Column { shared, .. } => *shared,
+            Self::OfSets { sets, .. } => sets.share(),
+            Self::Query { .. } => true,
+            Self::Total { expr, of, .. } => matches!(expr.kind, ExprKind::Window { .. }) || of.shared(),
+            Self::Shifted { .. } => true,
+            Self::Same(_, x) | Self::Negated(_, x) => x.shared(),
+            Self::Sum(_, _, pair) | Self::Product(_, pair) | Self::Quotient(_, pair) => {
+                pair.iter().any(Self::shared)
+            }
+        }
+    }
+
+    /// The released integers that its noise is of: releases, and parts of them.
+    pub fn parts(&self) -> BTreeSet<Part> {
+        match self {
+            Self::Exact(_) => BTreeSet::new(),
+            Self::Released { from, output, .. } => {
+                let parts = if is_followed(output) { output.parts() } else { Vec::new() };
+                parts.into_iter().map(|part| Part { release: *from, part, rows: Rows::Own }).collect()
+            }
+            Self::Column { parts, .. } | Self::Query { parts, .. } | Self::OfSets { parts, .. } => {
+                parts.clone()
+            }
+            Self::Same(_, x) | Self::Negated(_, x) => x.parts(),
+            Self::Total { of, .. } => of.parts().into_iter().map(|p| Part { rows: Rows::Any, ..p }).collect(),
+            Self::Shifted { of, by, .. } => {
+                let shifted = |p: Part| match p.rows {
+                    Rows::Own => Part { rows: Rows::Shifted(*by), ..p },
+                    _ => Part { rows: Rows::Any, ..p },
+                };
+                of.parts().into_iter().map(shifted).collect()
+            }
+            Self::Sum(_, _, pair) | Self::Product(_, pair) | Self::Quotient(_, pair) => {
+                pair.iter().flat_map(Self::parts).collect()
+            }
+        }
+    }
+}
+
+/// The noise of a released integer, in the unit of what it counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PartNoise {
+    /// Its variance.
+    pub variance: f64,
+    /// Its fourth cumulant.
+    pub fourth: f64,
+    /// How far its values are apart.
+    pub step: f64,
+}
+
+/// The noise of a part of a release.
+pub fn noise(r: &Release, part: usize) -> PartNoise {
+    let step =
+        r.parts.get(part).and_then(|p| p.kind.on_grid()).and_then(|g| g.grid().to_f64()).unwrap_or(1.0);
+    let (variance, fourth) = r.spec.aggregates.get(part).map_or((0.0, 0.0), |n| cumulants(&n.distribution));
+    PartNoise { variance: variance * step * step, fourth: fourth * step.powi(4), step }
+}
+
+/// The variance and the fourth cumulant of integer noise.
+///
+/// The discrete Laplace distribution P(x) ∝ q^|x| is that of the difference of two geometric variables, whose cumulants add up:
+/// with p = 1 - q the second is 2q/p², the fourth 2q(p² + 6q)/p⁴. The discrete Gaussian has at most the variance σ² (Canonne,
+/// Kamath and Steinke 2020, Corollary 9), and is as good as normal from σ = 1 on.
+pub fn cumulants(distribution: &dp::Distribution) -> (f64, f64) {
+    let float = |x: &dp::Ratio| *x.numer() as f64 / *x.denom() as f64;
+    match distribution {
+        dp::Distribution::Laplace { scale } => {
+            let q = libm::exp(-1.0 / float(scale));
+            let p = -libm::expm1(-1.0 / float(scale));
+            (2.0 * q / (p * p), 2.0 * q * (p * p + 6.0 * q) / p.powi(4))
+        }
+        dp::Distribution::Gaussian { variance } => (float(variance), 0.0),
+        dp::Distribution::None => (0.0, 0.0),
+    }
+}

@@ -1,0 +1,54 @@
+//! What a session may choose about prices and bounds.
+
+use crate::quantile_ends::Ends;
+
+/// What a session may choose about prices and bounds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// ε of a statement; the most of it, where an accuracy is wanted.
+    pub epsilon: dp::Ratio,
+    /// How near its numbers are to come, in place of a price.
+    pub accuracy: Option<Accuracy>,
+    /// δ of a statement, spent when any group key is private.
+    pub delta: dp::Ratio,
+    /// Groups one unit may touch.
+    pub max_groups: u32,
+    /// Rows one unit may bring to one group, where its table sets no bound of its own.
+    pub max_rows: u32,
+    /// The same, chosen by the session: for every table.
+    pub chosen_rows: Option<u32>,
+    /// Rows one unit may bring to all groups together, in the place of what its tables say: chosen by a release before
+    /// ([`crate::price::row_choice`]).
+    pub total_rows: Option<u32>,
+    /// EXTRACT gives double precision (before PostgreSQL 14).
+    pub old_extract: bool,
+    /// It is a question to a stream: its groups are bounded one by one.
+    pub question: bool,
+    /// The session's time zone, by a name that `timezone` knows: a moment that is written without a zone is one of it.
+    pub zone: String,
+    /// Which noise the session asks for.
+    pub mechanism: dp::Preference,
+    /// Ends of intervals around quantiles.
+    pub ends: Ends,
+    /// Name and notion of every budget that the user pays from.
+    pub budgets: Vec<(String, dp::Notion)>,
+}
+
+impl Settings {
+    /// Whether the session's days are those of UTC.
+    pub fn utc(&self) -> bool {
+        self.zone == UTC
+    }
+}
+
+/// The zone that series of days are listed in.
+pub const UTC: &str = "UTC";
+
+/// What is wanted of the numbers of a statement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Accuracy {
+    /// Half the width of their intervals, in the unit of each number.
+    pub half_width: f64,
+    /// How often these hold the number without its noise, in millionths.
+    pub confidence: u32,
+}
