@@ -6,7 +6,7 @@
 use super::released::Row;
 use crate::number;
 use bigdecimal::{BigDecimal, Zero};
-use plan::release::moments::{Moment, Statistic, Variable};
+use plan::release::output::{Moment, Statistic, Variable};
 use plan::release::{PartKind, Release};
 
 struct Texts<'a> {

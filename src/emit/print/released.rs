@@ -5,8 +5,8 @@ use super::sets::Carried;
 use crate::{domain, number};
 use bigdecimal::{BigDecimal, Zero};
 use plan::expr::print::string;
+use plan::release::Axis;
 use plan::release::expected_error::centre;
-use plan::release::points::Axis;
 use plan::release::{Output, Part, PartKind, Release};
 use schema::SqlType;
 

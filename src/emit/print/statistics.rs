@@ -6,7 +6,7 @@ use super::released::Row;
 use super::uncertain::{Number, Range, merged};
 use bigdecimal::{BigDecimal, ToPrimitive, Zero};
 use plan::reach::noise;
-use plan::release::moments::{Moment, Statistic, Variable};
+use plan::release::output::{Moment, Statistic, Variable};
 use plan::release::{PartKind, Release};
 
 /// A statistic, of which `text` is the value.

@@ -14,7 +14,7 @@ use crate::facts::public_rows;
 use crate::facts::public_rows::MOST_CONSTANTS;
 use crate::own::given::Stage;
 use crate::refusals::unsupported;
-use crate::release::{Output, points::Axis};
+use crate::release::{Axis, Output};
 use crate::syntax::grouping::has_aggregate;
 use crate::syntax::renumber::bare;
 use crate::{PlanError, Release, Sizes, groups};

@@ -1,6 +1,6 @@
 //! EXPLAIN of a question: public data only (soundness rule 30).
 
-use super::{bounds, meaning_of_stream, relations, work};
+use super::parts::{bounds, meaning_of_stream, relations, work};
 use crate::release::expected_error::units_of;
 use crate::release::{PartKind, Release};
 use crate::words::decimal;

@@ -5,7 +5,7 @@ use crate::Plan;
 use crate::bound::bounding::{Groups, Norm, Rows};
 use crate::quantile_ends::is_end;
 use crate::release::expected_error::{deciding, fixed95, moment_errors, part_error};
-use crate::release::moments::Statistic;
+use crate::release::output::Statistic;
 use crate::release::{Output, Release};
 use crate::words::decimal;
 use crate::words::short;

@@ -3,10 +3,11 @@
 use super::facts::{Declared, Facts, Phys, int_limit, type_span};
 use super::numbers;
 use super::print::{Print, ZONE, float};
+use super::refusal::{Result, refuse};
 use super::rounding::{Rounding, rounding};
 use super::scalar::{Node, Scalar};
 use super::table::Entry;
-use super::{Result, comparison, formats, json, refuse, times};
+use super::{comparison, formats, json, times};
 use crate::expr::domain::Domain;
 use crate::expr::interval::Interval;
 use bigdecimal::BigDecimal;

@@ -3,9 +3,10 @@
 use super::facts::{Declared, Facts, Phys, Proven, Spelling};
 use super::numbers::gcd;
 use super::print::{Print, collated, is_varied, operand};
+use super::refusal::Refusal;
 use super::scalar::{Choice, Node, Scalar};
 use super::table::Entry;
-use super::{Refusal, casts, numbers};
+use super::{casts, numbers};
 use crate::expr::domain;
 use crate::expr::interval::{self, Interval};
 use schema::SqlType;

@@ -2,9 +2,10 @@
 
 use super::facts::{Facts, OF_FLOAT, Phys};
 use super::print::{Print, collated, is_varied};
+use super::refusal::{Result, mismatch, refuse};
 use super::scalar::{Node, Scalar};
 use super::table::Entry;
-use super::{Result, casts, dates, mismatch, numbers, refuse};
+use super::{casts, dates, numbers};
 use schema::SqlType;
 use sql::ast::{BinaryOp, Is, Pos};
 

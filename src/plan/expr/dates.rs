@@ -5,11 +5,12 @@
 
 use super::facts::{Declared, Facts, Phys, Proven};
 use super::print::{Print, string};
+use super::refusal::{Refusal, Result, mismatch, refuse};
 use super::rounding::{Rounding, rounding};
 use super::scalar::{Node, Param, Scalar};
 use super::table::{Entry, Function};
 use super::times::{bounded_constant, micros, years};
-use super::{Refusal, Result, casts, mismatch, numbers, refuse};
+use super::{casts, numbers};
 use crate::expr::constant;
 use crate::expr::interval::Interval;
 use bigdecimal::{BigDecimal, RoundingMode};

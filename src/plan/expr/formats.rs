@@ -3,11 +3,12 @@
 use super::facts::{Declared, Facts, Phys, Proven};
 use super::leaves::literal;
 use super::print::{Print, string};
+use super::refusal::{Refusal, Result, mismatch, refuse};
 use super::rounding::{Rounding, rounding};
 use super::scalar::{Node, Param, Scalar};
 use super::table::{Entry, Function};
 use super::times::{self, bounded_constant, years};
-use super::{Refusal, Result, casts, mismatch, refuse, strings};
+use super::{casts, strings};
 use crate::expr::interval::Interval;
 use bigdecimal::BigDecimal;
 use schema::SqlType;

@@ -3,10 +3,11 @@
 
 use super::facts::{Declared, Facts, OF_FLOAT, Phys, Proven, num_limit};
 use super::print::{Print, float, number, operand, within};
+use super::refusal::{Refusal, Result, refuse};
 use super::rounding::{Rounding, rounding};
 use super::scalar::{Node, Param, Scalar};
 use super::table::{Entry, Function};
-use super::{Refusal, Result, numbers, refuse, times};
+use super::{numbers, times};
 use crate::expr::interval::Interval;
 use bigdecimal::{BigDecimal, FromPrimitive, RoundingMode, Signed, ToPrimitive, Zero};
 use schema::SqlType;

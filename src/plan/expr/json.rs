@@ -6,12 +6,14 @@
 //! are NULL, since writing one out takes as long as it is large; and so is all of a value that takes more than 4,096 bytes as it
 //! is stored, since what is compressed may be some hundred times as long (soundness rule 38).
 
+use super::columns::Columns;
+use super::constant_text;
 use super::facts::Facts;
 use super::leaves::column_scalar;
 use super::print::{Print, string};
+use super::refusal::{Refusal, Result, refuse};
 use super::scalar::{Node, Param, Scalar};
 use super::table::{Entry, Function};
-use super::{Columns, Refusal, Result, constant_text, refuse};
 use crate::expr::domain::Domain;
 use crate::expr::interval::Interval;
 use answer::ClientError;

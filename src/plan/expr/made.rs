@@ -4,11 +4,12 @@
 use super::dates::constant_parts;
 use super::facts::{Declared, Facts, Phys, Proven};
 use super::print::{Print, float, operand, string};
+use super::refusal::{Refusal, Result, mismatch, refuse};
 use super::rounding::{Rounding, rounding};
 use super::scalar::{Node, Param, Scalar};
 use super::table::{Entry, Function};
 use super::times::{bounded_constant, held, years};
-use super::{Refusal, Result, casts, dates, mismatch, numbers, refuse};
+use super::{casts, dates, numbers};
 use crate::expr::interval::Interval;
 use bigdecimal::{BigDecimal, ToPrimitive};
 use schema::SqlType;

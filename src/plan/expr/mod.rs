@@ -8,6 +8,7 @@
 mod calls;
 mod casts;
 mod choice;
+mod columns;
 mod comparison;
 pub mod constant;
 mod dates;
@@ -25,6 +26,7 @@ mod nearest;
 mod numbers;
 pub(crate) mod per_unit;
 pub mod print;
+mod refusal;
 mod regex;
 mod rounding;
 mod scalar;
@@ -38,6 +40,7 @@ mod zones;
 
 pub use choice::filtered;
 pub(crate) use choice::united;
+pub use columns::{ColumnInfo, Columns};
 pub(crate) use comparison::{among, comparison};
 pub use comparison::{compared, in_list, is, logic, not, operator};
 pub use facts::{Declared, Phys, Proven, type_span};
@@ -58,78 +61,9 @@ use answer::{ClientError, SqlState};
 use calls::call;
 use facts::Facts;
 use leaves::{column_scalar, literal};
+use refusal::{Result, mismatch, refuse};
 use schema::SqlType;
 use sql::ast::{BinaryOp, Expr, ExprKind, Is, Literal, Pattern, Pos, Query};
-
-type Result<T> = std::result::Result<T, ClientError>;
-
-/// A column of a scan, as lowering needs it.
-pub struct ColumnInfo<'a> {
-    /// The policy's column.
-    pub column: &'a policy::Column,
-    /// It can be NULL, by itself or by an outer join.
-    pub nullable: bool,
-    /// Its table's name, for messages.
-    pub table: &'a str,
-    /// A public domain that follows from where it is (a public table's column).
-    pub public_table: Option<usize>,
-}
-
-/// Finds columns.
-pub trait Columns {
-    /// The column behind a binding.
-    fn column(&self, binding: usize, column: usize) -> Option<ColumnInfo<'_>>;
-    /// A column that a set operation, or a SELECT over several rows of a unit, computes.
-    fn computed(&self, _binding: usize, _column: usize) -> Option<Scalar> {
-        None
-    }
-    /// A subquery that was found to be allowed, in its place.
-    fn prepared(&self, _e: &Expr) -> Option<Scalar> {
-        None
-    }
-    /// A subquery whose value is released before these rows are read.
-    fn given(&self, _q: &Query) -> Option<Scalar> {
-        None
-    }
-    /// EXTRACT gives numeric since PostgreSQL 14, double precision before.
-    fn extract_type(&self) -> SqlType;
-    /// Counts one expression against the statement's limit: several forms look at their arguments more than once, and
-    /// nested they would double with each level.
-    fn spend(&self) -> Result<()>;
-}
-
-/// Why a rule of the table gives no facts. The caller knows where it stands in the statement.
-#[derive(Clone, Debug)]
-pub(crate) struct Refusal {
-    what: &'static str,
-    hint: Option<&'static str>,
-}
-
-impl Refusal {
-    fn new(what: &'static str) -> Self {
-        Self { what, hint: None }
-    }
-
-    fn hint(self, hint: &'static str) -> Self {
-        Self { hint: Some(hint), ..self }
-    }
-
-    fn at(self, pos: Pos) -> ClientError {
-        let mut e = refuse(self.what, pos);
-        e.hint = self.hint.map(str::to_owned);
-        e
-    }
-}
-
-fn refuse(what: &str, pos: Pos) -> ClientError {
-    ClientError::unsupported(format!("{what} is not supported")).at(pos)
-}
-
-fn mismatch(what: &str, pos: Pos) -> ClientError {
-    ClientError::new(SqlState::DATATYPE_MISMATCH, what.to_owned())
-        .hint("Add a cast, or compare values of one type.")
-        .at(pos)
-}
 
 /// A condition, or the error that PostgreSQL gives.
 pub(crate) fn truth(s: Scalar, of: &str, pos: Pos) -> Result<Scalar> {

@@ -1,8 +1,9 @@
 //! Deviations from a public centre, and their products: what variances and covariances add up.
 
+use super::Scalar;
 use super::numbers::{arithmetic, literal, ready};
+use super::refusal::Result;
 use super::rounding::{Rounding, rounding};
-use super::{Result, Scalar};
 use bigdecimal::BigDecimal;
 use sql::ast::{BinaryOp, Pos};
 

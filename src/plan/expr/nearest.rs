@@ -1,9 +1,9 @@
 //! The point of a public grid that a float is nearest to, computed as a float: a key, of which a row has one whatever its value is.
 
-use super::Refusal;
 use super::facts::{Facts, Phys};
 use super::grid::GridValue;
 use super::print::Print;
+use super::refusal::Refusal;
 use super::scalar::{Param, Scalar};
 use super::table::Function;
 use crate::expr::interval::Interval;

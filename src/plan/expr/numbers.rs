@@ -2,9 +2,10 @@
 
 use super::facts::{Declared, FINEST, Facts, LONGEST, Phys, Proven, int_limit, num_limit, type_span};
 use super::print::{Print, operand};
+use super::refusal::{Refusal, Result};
 use super::scalar::{Node, Param, Scalar};
 use super::table::{Entry, Function};
-use super::{Refusal, Result, times};
+use super::times;
 use crate::expr::interval::Interval;
 use answer::SqlState;
 use bigdecimal::{BigDecimal, RoundingMode, Signed, Zero};

@@ -5,7 +5,8 @@
 
 use super::choice::united;
 use super::facts::{Declared, Facts, LONGEST, OF_FLOAT, Phys, Proven, Spelling, int_limit};
-use super::{Scalar, casts, numbers, refuse};
+use super::refusal::refuse;
+use super::{Scalar, casts, numbers};
 use crate::expr::interval::Interval;
 use answer::ClientError;
 use bigdecimal::BigDecimal;

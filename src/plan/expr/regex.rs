@@ -6,10 +6,11 @@
 
 use super::facts::Facts;
 use super::print::{Print, string};
+use super::refusal::{Refusal, Result, refuse};
 use super::scalar::{Param, Scalar};
+use super::strings;
 use super::table::{Entry, Function};
 use super::text::LONGEST_TEXT;
-use super::{Refusal, Result, refuse, strings};
 use sql::ast::Pos;
 
 /// States of a pattern: characters, classes and repetitions, those within {m,n} once for each.

@@ -3,9 +3,9 @@
 use super::facts::{Facts, Phys};
 use super::numbers::{one, retyped, same};
 use super::print::{Print, operand};
+use super::refusal::{Refusal, Result};
 use super::scalar::{Param, Scalar};
 use super::table::Function;
-use super::{Refusal, Result};
 use crate::expr::interval::Interval;
 use bigdecimal::{BigDecimal, RoundingMode};
 use schema::SqlType;

@@ -5,8 +5,9 @@
 
 use super::facts::{Declared, Facts, MOST_BEFORE_POINT, Phys, Proven, Spelling};
 use super::print::{self, Print, alias, ident, number, string};
+use super::refusal::Refusal;
 use super::table::Function;
-use super::{Refusal, casts, choice, comparison, dates, times};
+use super::{casts, choice, comparison, dates, times};
 use crate::algebra::source::Branch;
 use crate::expr::domain::Domain;
 use crate::expr::interval::Interval;

@@ -3,10 +3,11 @@
 
 use super::facts::Facts;
 use super::print::{Print, collated, is_varied};
+use super::refusal::{Refusal, Result, mismatch, refuse};
 use super::scalar::{Choice, Node, Param, Scalar};
 use super::table::{Entry, Function};
 use super::text::LONGEST_TEXT;
-use super::{Refusal, Result, casts, choice, mismatch, refuse};
+use super::{casts, choice};
 use crate::expr::domain::Domain;
 use crate::expr::interval::Interval;
 use bigdecimal::ToPrimitive;

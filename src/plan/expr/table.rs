@@ -7,7 +7,8 @@
 
 use super::facts::Facts;
 use super::print::Print;
-use super::{Param, Refusal, Scalar};
+use super::refusal::Refusal;
+use super::{Param, Scalar};
 use super::{
     casts, choice, comparison, dates, formats, functions, json, made, numbers, regex, strings, text, times,
 };

@@ -2,9 +2,9 @@
 
 use super::facts::Facts;
 use super::print::{Print, string};
+use super::refusal::{Refusal, Result, refuse};
 use super::scalar::{Param, Scalar};
 use super::table::{Entry, Function};
-use super::{Refusal, Result, refuse};
 use answer::{ClientError, SqlState};
 use sql::ast::Pos;
 

@@ -4,11 +4,12 @@
 //! a declared range is moved into it, as numbers are; one without becomes NULL outside the years 1 to 9999. Local time is
 //! within a day of UTC: zones are named ones, or offsets within ±15:59 (soundness rule 37).
 
+use super::casts;
 use super::facts::{Declared, Facts, OF_FLOAT, Phys, Proven, int_limit};
 use super::print::{Print, ZONE, moment, number, string, within};
+use super::refusal::{Refusal, Result, mismatch, refuse};
 use super::scalar::{Node, Param, Scalar};
 use super::table::{Entry, Function};
-use super::{Refusal, Result, casts, mismatch, refuse};
 use crate::expr::domain::{self, Domain};
 use crate::expr::interval::Interval;
 use bigdecimal::{BigDecimal, ToPrimitive};

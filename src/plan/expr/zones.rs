@@ -1,12 +1,13 @@
 //! AT TIME ZONE: names, and offsets below 16 hours.
 
+use super::casts;
 use super::dates::{constant_parts, moments, moved};
 use super::facts::Facts;
 use super::print::{Print, string};
+use super::refusal::{Refusal, Result, mismatch, refuse};
 use super::scalar::{Param, Scalar};
 use super::table::Function;
 use super::times::bounded_constant;
-use super::{Refusal, Result, casts, mismatch, refuse};
 use crate::expr::interval::Interval;
 use schema::SqlType;
 use schema::time::{DAY, MICROS_PER_SECOND};

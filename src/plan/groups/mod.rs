@@ -6,6 +6,7 @@
 //! policy and the schema are looked at (soundness rule 2).
 
 mod clock;
+mod conditions;
 pub(crate) mod kept;
 pub mod key;
 mod narrowed;
@@ -16,17 +17,17 @@ mod together;
 mod values;
 
 use crate::algebra::equivalence_classes::Classes;
-use crate::algebra::source::{Kind, PrivateSource, Tree};
+use crate::algebra::source::PrivateSource;
 use crate::expr::domain::Domain;
 use crate::expr::interval::Interval;
-use crate::expr::{KEYS, Node, Param, Scalar, alike};
+use crate::expr::{Node, Scalar};
 use crate::groups::key::Key;
 use crate::own::flatten::Flattener;
 use crate::{PlanError, Settings, Size, Sizes};
+use conditions::{listed, over_keys, rejects_null, split};
 use narrowed::Narrowed;
 use policy::Policy;
-use schema::SqlType;
-use sql::ast::{BinaryOp, Expr, Is};
+use sql::ast::{BinaryOp, Expr};
 
 type Result<T> = std::result::Result<T, PlanError>;
 
@@ -60,7 +61,7 @@ pub(crate) fn decide(
         return Ok(Groups { public: true, why, remedy: String::new(), only: Vec::new() });
     }
     let limit = policy.limits.max_public_groups;
-    let conditions = conditions(source, having);
+    let conditions = conditions::of(source, having);
     let narrowed = Narrowed::new(flattener, &ranges::ranges(&conditions, settings.utc()));
     let mut found = Vec::with_capacity(keys.len());
     let mut reasons = Vec::with_capacity(keys.len());
@@ -122,19 +123,6 @@ fn write_out(keys: &mut [Key], utc: bool, most: usize) {
     }
 }
 
-/// What is true of every row that is in a group, as conjuncts.
-fn conditions(source: &PrivateSource, having: &[Scalar]) -> Vec<Scalar> {
-    let mut all = Vec::new();
-    // Public LEFT JOIN private has groups without rows, which its ON does not drop.
-    if source.optional.is_empty() {
-        joined(&source.tree, &mut all);
-    }
-    for f in source.filter.iter().chain(having) {
-        split(f, &mut all);
-    }
-    all
-}
-
 /// Where a value lies in every row that meets the conditions, `when` among them: within its own bound. `written` is the
 /// expression over the scans that it was lowered from.
 pub(crate) fn bound_within(
@@ -144,7 +132,7 @@ pub(crate) fn bound_within(
     (value, written): (&Scalar, &Expr),
     when: Option<&Scalar>,
 ) -> Interval {
-    let mut conditions = conditions(source, &[]);
+    let mut conditions = conditions::of(source, &[]);
     if let Some(when) = when {
         split(when, &mut conditions);
     }
@@ -159,7 +147,7 @@ pub(crate) fn equal_columns(source: &PrivateSource) -> Classes {
         Node::Column { binding, name } if s.canonical() => Some((*binding, name.clone())),
         _ => None,
     };
-    let pairs: Vec<_> = conditions(source, &[])
+    let pairs: Vec<_> = conditions::of(source, &[])
         .iter()
         .filter_map(|c| match c.node() {
             Node::Compare(BinaryOp::Eq, a, b) => column(a).zip(column(b)),
@@ -167,95 +155,6 @@ pub(crate) fn equal_columns(source: &PrivateSource) -> Classes {
         })
         .collect();
     Classes::of(&pairs)
-}
-
-/// The conditions of joins that drop rows, both sides included.
-fn joined(tree: &Tree, out: &mut Vec<Scalar>) {
-    match tree {
-        Tree::Join { kind: Kind::Inner, left, right, on } => {
-            joined(left, out);
-            joined(right, out);
-            on.iter().for_each(|c| split(c, out));
-        }
-        Tree::Join { kind: Kind::Left, left, .. } => joined(left, out),
-        Tree::Join { kind: Kind::Full, .. } | Tree::Scan(_) => {}
-    }
-}
-
-fn split(condition: &Scalar, out: &mut Vec<Scalar>) {
-    match condition.node() {
-        Node::Logic(BinaryOp::And, a, b) => {
-            split(a, out);
-            split(b, out);
-        }
-        _ => out.push(condition.clone()),
-    }
-}
-
-/// The conditions over keys alone, each once. A column that a condition equates with a key is as good as the key.
-fn over_keys(conditions: &[Scalar], keys: &[Key]) -> Vec<Scalar> {
-    let stands: Vec<Scalar> = keys.iter().enumerate().map(|(i, k)| k.scalar.stand_in(KEYS + i)).collect();
-    let mut given: Vec<(&Scalar, Scalar)> =
-        keys.iter().zip(&stands).map(|(k, stand)| (&k.scalar, stand.clone())).collect();
-    for (a, b) in conditions.iter().filter_map(equated) {
-        for (key, other) in [(a, b), (b, a)] {
-            if let Some(at) = keys.iter().position(|k| k.scalar == *key)
-                && let Some(stand) = stands.get(at)
-            {
-                given.push((other, stand.clone()));
-            }
-        }
-    }
-    let mut only: Vec<Scalar> = Vec::new();
-    for condition in conditions {
-        // The domain has what is listed, and NULL where it is not excluded.
-        let known = |k: &Key| match (condition.node(), &k.domain) {
-            (Node::Is(x, Is::Null, true), _) => **x == k.scalar,
-            (_, Some((domain, _))) => listed(condition, &k.scalar).as_ref() == Some(domain),
-            _ => false,
-        };
-        if keys.iter().any(known) {
-            continue;
-        }
-        // One that looks at nothing is true of all groups or of none, and is left to the rows.
-        let Some(over) = condition.over(&given).filter(|c| looks(c) && is_same_anywhere(c)) else { continue };
-        // An equality of two columns that are one key says that it is not NULL, which the rows see to.
-        if !only.contains(&over) && equated(&over).is_none_or(|(a, b)| a != b) {
-            only.push(over);
-        }
-    }
-    only
-}
-
-/// Two columns of one type whose equal values are the same ones.
-fn equated(condition: &Scalar) -> Option<(&Scalar, &Scalar)> {
-    let column = |s: &Scalar| matches!(s.node(), Node::Column { .. });
-    match condition.node() {
-        Node::Compare(BinaryOp::Eq, a, b)
-            if column(a) && column(b) && a.ty() == b.ty() && a.canonical() && b.canonical() =>
-        {
-            Some((a, b))
-        }
-        _ => None,
-    }
-}
-
-/// Whether an expression looks at a column.
-fn looks(s: &Scalar) -> bool {
-    matches!(s.node(), Node::Column { .. }) || s.children().into_iter().any(looks)
-}
-
-/// Whether a condition means the same over the texts of a domain as over the rows': the order of texts, and what their
-/// letters are, is a matter of the collation of a column.
-fn is_same_anywhere(s: &Scalar) -> bool {
-    let by_order = |op: &BinaryOp| matches!(op, BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge);
-    let here = match s.node() {
-        Node::Compare(op, a, b) => !(by_order(op) && (a.ty().is_text() || b.ty().is_text())),
-        Node::Column { .. } => s.canonical(),
-        Node::Apply(_, _, Param::Pattern { pattern, insensitive: true, .. }) => pattern.is_ascii(),
-        _ => true,
-    };
-    here && s.children().into_iter().all(is_same_anywhere)
 }
 
 /// How many groups these keys have, at most, where their domains are public.
@@ -299,51 +198,4 @@ fn describe(policy: &Policy, domain: &Domain, with_null: bool) -> String {
 
 fn day(micros: i64) -> String {
     schema::time::date(micros)
-}
-/// The constants that a conjunct `key = c` or `key IN (c, …)` leaves.
-fn listed(filter: &Scalar, key: &Scalar) -> Option<Domain> {
-    let text = |s: &Scalar| match s.node() {
-        Node::Number(n) => Some(n.to_plain_string()),
-        Node::Text(t) if !s.ty().is_number() => Some(t.clone()),
-        Node::Bool(b) => Some(b.to_string()),
-        _ => None,
-    };
-    let values: Option<Vec<String>> = match filter.node() {
-        Node::In(arg, items, false) if **arg == *key => {
-            items.iter().filter(|i| !matches!(i.node(), Node::Null)).map(text).collect()
-        }
-        Node::Compare(BinaryOp::Eq, a, b) if **a == *key => Some(vec![text(b)?]),
-        Node::Compare(BinaryOp::Eq, a, b) if **b == *key => Some(vec![text(a)?]),
-        _ => None,
-    };
-    let mut values = values?;
-    let mut seen = std::collections::HashSet::new();
-    values.retain(|v| seen.insert(v.clone()));
-    // Integers must be written as such to be cast to the key's type; others match no row.
-    if key.ty().is_integer() {
-        values.retain(|v| v.parse::<i64>().is_ok_and(|n| fits(key.ty(), n)));
-    }
-    (!values.is_empty()).then_some(Domain::Values(values))
-}
-
-fn fits(ty: &SqlType, n: i64) -> bool {
-    match ty {
-        SqlType::Int2 => i16::try_from(n).is_ok(),
-        SqlType::Int4 => i32::try_from(n).is_ok(),
-        _ => true,
-    }
-}
-
-/// Whether a conjunct is never true where the key is NULL.
-fn rejects_null(filter: &Scalar, key: &Scalar) -> bool {
-    match filter.node() {
-        Node::Compare(op, a, b) if !matches!(op, BinaryOp::Distinct | BinaryOp::NotDistinct) => {
-            alike(a, key) || alike(b, key)
-        }
-        Node::In(arg, _, false) => alike(arg, key),
-        Node::Is(arg, Is::Null, true) => alike(arg, key),
-        Node::Apply(f, args, _) if f.name == "like" => args.first().is_some_and(|x| alike(x, key)),
-        Node::Logic(BinaryOp::And, a, b) => rejects_null(a, key) || rejects_null(b, key),
-        _ => false,
-    }
 }

@@ -1,6 +1,6 @@
 //! Values of a public table's column, of the rows alone that the statement leaves of the table.
 
-use super::equated;
+use super::conditions::equated;
 use crate::algebra::source::PrivateSource;
 use crate::expr::domain::{Domain, Rows};
 use crate::expr::{Node, Scalar};

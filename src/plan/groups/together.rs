@@ -1,6 +1,6 @@
 //! What several keys say of each other: combinations of their values that no row can have are left out.
 
-use super::{is_same_anywhere, looks};
+use super::conditions::{is_same_anywhere, looks};
 use crate::expr::{KEYS, Node, Param, Scalar, alike, compared, logic, weighted};
 use crate::groups::key::Key;
 use bigdecimal::ToPrimitive;

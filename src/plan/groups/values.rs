@@ -1,6 +1,6 @@
 //! The public domain of a key: what is known of it by itself, or what it is a function of.
 
-use super::{is_same_anywhere, looks, rejects_null};
+use super::conditions::{is_same_anywhere, looks, rejects_null};
 use crate::expr::domain::{Base, Domain, Image, of_lattice};
 use crate::expr::{BASES, Node, Param, Scalar, truncated, type_span};
 use bigdecimal::{BigDecimal, ToPrimitive};

@@ -19,7 +19,7 @@ use crate::expr::domain::Domain;
 use crate::expr::per_unit::{self, Place};
 use crate::expr::{ColumnInfo, Columns, Scalar, lower};
 use crate::groups::key::Key;
-use crate::release::points::Axis;
+use crate::release::Axis;
 use crate::release::{Cells, Part, PartKind, Release};
 use crate::{Plan, PlanError, Settings, Sizes};
 use answer::ClientError;

@@ -1,18 +1,18 @@
 //! Aggregates: what is released of each group, and how the analyst's aggregates follow from it.
 
+use super::builder::{Builder, Result, refuse, too_wide};
+use super::model::{Part, PartKind};
 use super::moments::{is_moment, is_of_two};
+use super::output::Output;
 use super::points::is_choice;
-use super::{Builder, Output, Part, PartKind, Result, refuse, too_wide};
+use super::sums::{grid, result_type};
 use crate::expr::{GridValue, Node, Scalar, filtered, not, unbounded};
 use crate::quantile_ends;
 use crate::refusals::of_ages;
 use answer::{ClientError, SqlState};
-use bigdecimal::{BigDecimal, Signed, Zero};
+use bigdecimal::BigDecimal;
 use schema::SqlType;
 use sql::ast::*;
-
-/// Sums keep at least this many steps between 0 and their bound where no grid is declared.
-const DEFAULT_STEPS: u32 = 9;
 
 /// What may stand instead of an aggregate that may not.
 pub const SUPPORTED: &str = "Over private rows: count, count(DISTINCT x), sum, avg, variance, stddev, covar_pop, covar_samp, corr, regr_*, bool_and, bool_or, median, percentile_cont, percentile_disc, min, max and mode.";
@@ -319,42 +319,4 @@ fn aggregates_of<'e>(e: &'e Expr, out: &mut Vec<&'e Aggregate>) {
         out.push(a);
     }
     e.children().into_iter().for_each(|c| aggregates_of(c, out));
-}
-
-/// The type that PostgreSQL gives a sum, or an average.
-pub(super) fn result_type(average: bool, ty: &SqlType) -> SqlType {
-    match (average, ty) {
-        (_, SqlType::Interval) => SqlType::Interval,
-        (_, SqlType::Float8) | (true, SqlType::Float4) => SqlType::Float8,
-        (false, SqlType::Float4) => SqlType::Float4,
-        (false, SqlType::Int2 | SqlType::Int4) => SqlType::Int8,
-        _ => SqlType::Numeric { scale: None },
-    }
-}
-
-/// The grid of a sum: the lattice of its values, else nine digits of its bound.
-pub(super) fn grid(value: &Scalar, low: &BigDecimal, high: &BigDecimal) -> BigDecimal {
-    let magnitude = low.abs().max(high.abs());
-    let limit = BigDecimal::from(1i64 << 62);
-    match value.lattice() {
-        Some(l) if l.is_positive() && &magnitude / l <= limit => l.clone(),
-        _ => {
-            // The power of ten that leaves nine digits to the magnitude.
-            let mut exponent = 0i64;
-            let (one, ten) = (BigDecimal::from(1), BigDecimal::from(10));
-            let mut m = magnitude;
-            if m.is_zero() {
-                return BigDecimal::from(1);
-            }
-            while m >= ten {
-                m = (&m / &ten).normalized();
-                exponent += 1;
-            }
-            while m < one {
-                m = (&m * &ten).normalized();
-                exponent -= 1;
-            }
-            BigDecimal::new(1.into(), i64::from(DEFAULT_STEPS) - exponent).normalized()
-        }
-    }
 }

@@ -1,8 +1,8 @@
 //! The error of an aggregate in words: from public data alone, by the noise of its parts (soundness rule 30).
 
-use super::moments::{Moment, Statistic, Variable};
-use super::points::Axis;
-use super::{Output, Part, Release};
+use super::model::{Axis, Part, Release};
+use super::output::Output;
+use super::output::{Moment, Statistic, Variable};
 use crate::expr::GridValue;
 use crate::words::distance;
 use crate::words::short;

@@ -1,6 +1,6 @@
 //! Group keys: what a release may be grouped by.
 
-use super::{Builder, Result};
+use super::builder::{Builder, Result};
 use crate::algebra::equivalence_classes::Col;
 use crate::expr::{Choice, Node, Scalar};
 use crate::groups::key::Key;

@@ -4,8 +4,9 @@
 //! Where rows are scaled down there is a group for each unit and key in the database's memory, nearly as many as there are rows.
 //! Most units keep to a bound that was well chosen; their rows can be added up by key alone.
 
-use super::{Norm, PartKind, Release};
+use super::model::{PartKind, Release};
 use crate::bound::bounding::Groups;
+use crate::bound::bounding::Norm;
 use crate::groups::kept;
 use schema::SqlType;
 

@@ -4,8 +4,10 @@
 //! knows what to join: the key itself is the place of a value among those that the text lists, or a step of a grid of whole
 //! values, and NULL for what is not among them.
 
-use super::points::{Axis, MOST_PRIVATE_POINTS, pick};
-use super::{Builder, Output, Result};
+use super::builder::{Builder, Result};
+use super::model::Axis;
+use super::output::Output;
+use super::points::{MOST_PRIVATE_POINTS, pick};
 use crate::expr::domain::Domain;
 use crate::expr::{Scalar, filtered};
 use crate::groups;

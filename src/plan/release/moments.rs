@@ -5,81 +5,15 @@
 //! what one row can change. From n, Σd and Σd² follow var = Σd²/n - (Σd/n)², cut to \[0, h²\]; and likewise, over rows
 //! where both are there, Σdₓ·d_y with products in \[-hₓ·h_y, hₓ·h_y\].
 
-use super::aggregates::{grid, result_type};
-use super::{Builder, Output, PartKind, Result, refuse, too_wide};
+use super::builder::{Builder, Result, refuse, too_wide};
+use super::model::PartKind;
+use super::output::{Moment, Output, Statistic, Variable};
+use super::sums::{grid, result_type};
 use crate::expr::{GridValue, Scalar, filtered, is, moments, unbounded};
 use answer::{ClientError, SqlState};
 use bigdecimal::{BigDecimal, Zero};
 use schema::SqlType;
 use sql::ast::*;
-
-/// Which.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Statistic {
-    /// Mean square of the deviations from the mean, or n/(n-1) times it, and perhaps its root.
-    Variance {
-        /// n/(n-1) times.
-        sample: bool,
-        /// The root.
-        root: bool,
-    },
-    /// The sum of squares of the deviations from the mean.
-    Squares,
-    /// Mean product of the deviations from the means.
-    Covariance {
-        /// n/(n-1) times.
-        sample: bool,
-    },
-    /// The sum of these products.
-    Products,
-    /// Pearson's.
-    Correlation,
-    /// Its square.
-    Determination,
-    /// Slope of the line of least squares.
-    Slope,
-    /// Its value at 0.
-    Intercept,
-}
-
-/// A statistic, and the parts that it follows from.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Moment {
-    /// Which.
-    pub what: Statistic,
-    /// The count of the rows that enter.
-    pub count: usize,
-    /// The only variable, or that on which the other depends.
-    pub x: Variable,
-    /// The one that depends.
-    pub y: Option<Variable>,
-    /// The sum of products of their deviations, where it is needed and can change.
-    pub products: Option<usize>,
-    /// Result type.
-    pub ty: SqlType,
-}
-
-/// A variable.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Variable {
-    /// The sum of its values, or of their deviations; None where no row can change it.
-    pub sum: Option<usize>,
-    /// The sum of squares of its deviations, where it is needed and can change.
-    pub squares: Option<usize>,
-    /// What deviations are taken from.
-    pub centre: BigDecimal,
-    /// How large a deviation can be.
-    pub half: BigDecimal,
-}
-
-impl Moment {
-    /// All parts that it follows from.
-    pub fn parts(&self) -> Vec<usize> {
-        let axes = std::iter::once(&self.x).chain(&self.y);
-        let sums = axes.flat_map(|a| [a.sum, a.squares]).flatten();
-        std::iter::once(self.count).chain(sums).chain(self.products).collect()
-    }
-}
 
 /// The statistic by a name of one argument.
 fn of_one(name: &str) -> Option<Statistic> {

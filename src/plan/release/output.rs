@@ -1,6 +1,5 @@
 //! What the analyst's aggregates are computed from, after the noise.
 
-use super::moments::Moment;
 use bigdecimal::BigDecimal;
 use schema::SqlType;
 
@@ -78,4 +77,72 @@ impl Output {
             Self::Zero(_) | Self::Points { .. } => Vec::new(),
         }
     }
+}
+
+/// Which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Statistic {
+    /// Mean square of the deviations from the mean, or n/(n-1) times it, and perhaps its root.
+    Variance {
+        /// n/(n-1) times.
+        sample: bool,
+        /// The root.
+        root: bool,
+    },
+    /// The sum of squares of the deviations from the mean.
+    Squares,
+    /// Mean product of the deviations from the means.
+    Covariance {
+        /// n/(n-1) times.
+        sample: bool,
+    },
+    /// The sum of these products.
+    Products,
+    /// Pearson's.
+    Correlation,
+    /// Its square.
+    Determination,
+    /// Slope of the line of least squares.
+    Slope,
+    /// Its value at 0.
+    Intercept,
+}
+
+/// A statistic, and the parts that it follows from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moment {
+    /// Which.
+    pub what: Statistic,
+    /// The count of the rows that enter.
+    pub count: usize,
+    /// The only variable, or that on which the other depends.
+    pub x: Variable,
+    /// The one that depends.
+    pub y: Option<Variable>,
+    /// The sum of products of their deviations, where it is needed and can change.
+    pub products: Option<usize>,
+    /// Result type.
+    pub ty: SqlType,
+}
+
+impl Moment {
+    /// All parts that it follows from.
+    pub fn parts(&self) -> Vec<usize> {
+        let axes = std::iter::once(&self.x).chain(&self.y);
+        let sums = axes.flat_map(|a| [a.sum, a.squares]).flatten();
+        std::iter::once(self.count).chain(sums).chain(self.products).collect()
+    }
+}
+
+/// A variable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variable {
+    /// The sum of its values, or of their deviations; None where no row can change it.
+    pub sum: Option<usize>,
+    /// The sum of squares of its deviations, where it is needed and can change.
+    pub squares: Option<usize>,
+    /// What deviations are taken from.
+    pub centre: BigDecimal,
+    /// How large a deviation can be.
+    pub half: BigDecimal,
 }

@@ -3,8 +3,10 @@
 //! The fetch counts cells: groups by one more key, which is the point that a value is nearest to. A unit's rows are bounded
 //! over all cells together, and spread over them where it has more. No cell comes back ([`dp::Points`]).
 
+use super::builder::{Builder, Request, Result, refuse, too_wide};
 use super::distance::distance;
-use super::{Builder, Output, Part, PartKind, Release, Result, refuse, too_wide};
+use super::model::{Axis, Cells, Part, PartKind, Release};
+use super::output::Output;
 use crate::bound::bounding::{self, Bounding};
 use crate::expr::domain::Domain;
 use crate::expr::{Scalar, filtered, nearest, unbounded};
@@ -12,7 +14,7 @@ use crate::groups::key::Key;
 use crate::groups::{self, Groups};
 use crate::quantile_ends;
 use answer::{ClientError, SqlState};
-use bigdecimal::{BigDecimal, RoundingMode, Signed, ToPrimitive};
+use bigdecimal::{BigDecimal, RoundingMode, Signed};
 use dp::quantile::Side;
 use dp::{Pick, Ratio};
 use schema::SqlType;
@@ -31,68 +33,6 @@ const MOST_FRACTIONS: usize = 100;
 const DIGITS: i64 = 9;
 /// From 1970, where epochs begin, to 2000, where PostgreSQL's moments do.
 const SECONDS_TO_2000: i64 = 946_684_800;
-
-/// What the points are.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Axis {
-    /// Multiples of a step, in the value's unit or in seconds since 1970, where the key says how many steps. What lies
-    /// beyond the ends counts as the nearest.
-    Grid {
-        /// Distance of neighbouring points.
-        step: BigDecimal,
-        /// Where values lie.
-        low: BigDecimal,
-        /// Where values lie.
-        high: BigDecimal,
-        /// The type of the values.
-        of: SqlType,
-    },
-    /// The values of the key itself.
-    Values,
-    /// These values, of which the key is the place: constants as text.
-    Listed(Vec<String>),
-}
-
-/// Cells: the last key is a point.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Cells {
-    /// What points are.
-    pub axis: Axis,
-    /// How many a group has, at most.
-    pub points: usize,
-    /// What is chosen, one for each part.
-    pub picks: Vec<Pick>,
-    /// What one unit's cells weigh together.
-    pub weight: u32,
-}
-
-impl Cells {
-    /// The first point, where points are whole numbers: others are counted from it.
-    pub fn first(&self) -> Option<i64> {
-        match &self.axis {
-            Axis::Grid { step, low, .. } => (low / step).with_scale_round(0, RoundingMode::Floor).to_i64(),
-            Axis::Listed(_) => Some(0),
-            Axis::Values => None,
-        }
-    }
-}
-
-/// Choices among the points of one value.
-pub(super) struct Request {
-    key: Key,
-    axis: Axis,
-    picks: Vec<Pick>,
-    outputs: Vec<(Aggregate, Output)>,
-    /// Where it stands.
-    pub(super) pos: Pos,
-}
-
-impl Request {
-    /// Whether it serves this aggregate already.
-    pub(super) fn has(&self, a: &Aggregate) -> bool {
-        self.outputs.iter().any(|(have, _)| have == a)
-    }
-}
 
 /// Whether a name is one of these.
 pub(super) fn is_choice(name: &str) -> bool {

@@ -5,22 +5,12 @@
 //! is that of k groups, at half of ε, and each choice takes a share of the other half. Which errs less follows from public
 //! numbers, and is computed before a row is read.
 
-use super::{Output, PartKind, Release};
+use super::model::{PartKind, Ranking, Release};
+use super::output::Output;
 use crate::Settings;
 use crate::bound::bounding::Groups;
 use crate::words::short;
 use sql::ast::*;
-
-/// What became of ORDER BY and LIMIT.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Ranking {
-    /// LIMIT.
-    pub k: u32,
-    /// So many groups are chosen; else all of them are released.
-    pub chosen: bool,
-    /// Why, for EXPLAIN.
-    pub why: String,
-}
 
 /// LIMIT, where it is a constant and there is no OFFSET.
 pub(crate) fn limit(q: &Query) -> Option<u32> {

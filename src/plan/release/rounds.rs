@@ -6,7 +6,8 @@
 //! and what is left is as private as all rows are. Of groups that many units share the first round finds most, by little of the
 //! price; units that were in these have their whole weight for the others.
 
-use super::{Norm, Release};
+use super::model::Release;
+use crate::bound::bounding::Norm;
 use dp::{ROUNDS, WHOLE, Weights};
 
 impl Release {

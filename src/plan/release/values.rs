@@ -5,9 +5,11 @@
 //! changes by at most so many, and a sum by so many times the largest magnitude. Where groups are private, values are looked at
 //! in those that another release of the same rows selects.
 
-use super::aggregates::{grid, result_type};
+use super::builder::{Builder, Distinct, Result, too_wide};
 use super::keys::has_canonical_form;
-use super::{Builder, Output, Part, PartKind, Release, Result, too_wide};
+use super::model::{Part, PartKind, Release};
+use super::output::Output;
+use super::sums::{grid, result_type};
 use crate::bound::bounding;
 use crate::expr::{GridValue, Node, Scalar, filtered, unbounded};
 use crate::groups::Groups;
@@ -16,16 +18,6 @@ use answer::ClientError;
 use bigdecimal::BigDecimal;
 use schema::SqlType;
 use sql::ast::*;
-
-/// What is asked of distinct values of one expression: their number, or their sum on a grid and perhaps their number.
-pub(super) struct Distinct {
-    /// The value, NULL where FILTER is not true.
-    of: Scalar,
-    parts: Vec<PartKind>,
-    outputs: Vec<(Aggregate, Output)>,
-    /// Where it stands.
-    pub(super) pos: Pos,
-}
 
 impl Distinct {
     /// Whether it serves this aggregate already.

@@ -4,7 +4,8 @@
 //! they are relative: a count's to its rows, a sum's to what these add up to in the middle of the range, an average's to half
 //! the width of its range. The price is split so that the squares of all of them together are least ([`dp::Outline`]).
 
-use super::{Output, Part, PartKind};
+use super::model::{Part, PartKind};
+use super::output::Output;
 use crate::expr::GridValue;
 use sql::ast::Aggregate;
 

@@ -1,0 +1,263 @@
+//! A release, and the integers that it has.
+
+use super::output::Output;
+use crate::Bounding;
+use crate::algebra::source::PrivateSource;
+use crate::bound::bounding::{Norm, Spread};
+use crate::bound::work::Work;
+use crate::expr::{GridValue, Scalar};
+use crate::groups::key::Key;
+use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
+use dp::Pick;
+use schema::SqlType;
+use sql::ast::Aggregate;
+
+/// A released integer per group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// What is counted or summed.
+    pub kind: PartKind,
+    /// How much one unit can change it in one group, in grid units.
+    pub linf: u128,
+    /// Its name in messages.
+    pub label: String,
+}
+
+/// What a part counts or sums.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PartKind {
+    /// Rows where the argument is not NULL (all rows without one).
+    Count(Option<Scalar>),
+    /// Distinct units: of all rows, or of those where the argument is not NULL.
+    Units(Option<Scalar>),
+    /// Distinct values, but for NULL: in a release of its own, with their sum where that is asked for.
+    Values(Scalar),
+    /// A sum of distinct values on a grid, of which each counts once.
+    SumOfValues(GridValue),
+    /// A sum of values on a grid.
+    Sum(GridValue),
+    /// A point of its cells.
+    Point(dp::Pick),
+}
+
+impl Part {
+    /// How much a unit changes it in a group where so many of its rows count, in grid units; None where no number holds it.
+    pub(super) fn in_one_group(&self, rows: u32) -> Option<u128> {
+        match &self.kind {
+            PartKind::Count(_) => Some(rows.into()),
+            PartKind::Units(_) => Some(1),
+            PartKind::Sum(s) => u128::from(rows).checked_mul(s.bound()),
+            PartKind::Point(_) | PartKind::Values(_) | PartKind::SumOfValues(_) => Some(self.linf),
+        }
+    }
+}
+
+impl PartKind {
+    /// The values of a sum.
+    pub fn on_grid(&self) -> Option<&GridValue> {
+        match self {
+            Self::Sum(s) | Self::SumOfValues(s) => Some(s),
+            _ => None,
+        }
+    }
+}
+
+/// One maximal private aggregate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Release {
+    /// The SELECT it stands for.
+    pub select: usize,
+    /// Which of the SELECT's grouping sets it is of; 0 where there is one.
+    pub set: usize,
+    /// The private relation.
+    pub source: PrivateSource,
+    /// Group keys.
+    pub keys: Vec<Key>,
+    /// How many groups there are, of public ones.
+    pub groups: Option<usize>,
+    /// All groups come back; else they are selected by a threshold.
+    pub public_groups: bool,
+    /// Why groups are public or private, for EXPLAIN.
+    pub groups_why: String,
+    /// What makes private groups public, for those who miss some.
+    pub groups_remedy: String,
+    /// Conditions over the keys (`expr::KEYS`) that narrow the public domain.
+    pub only: Vec<Scalar>,
+    /// Released integers.
+    pub parts: Vec<Part>,
+    /// The analyst's aggregates, and how each is computed.
+    pub outputs: Vec<(Aggregate, Output)>,
+    /// Contribution bounding.
+    pub bounding: Bounding,
+    /// Where points are chosen: the last key is the point, and there is a part for each choice.
+    pub cells: Option<Cells>,
+    /// ORDER BY a count DESC LIMIT k, where groups are public.
+    pub ranking: Option<Ranking>,
+    /// Which of the rounds it is, from 0, where keys alone are selected in rounds.
+    pub round: Option<usize>,
+    /// What one row can make PostgreSQL do.
+    pub work: Work,
+    /// The stages whose values its rows are compared with, by their indexes in [`crate::Plan::stages`].
+    pub given: Vec<usize>,
+    /// The session's time zone, where its rows are compared or cut by it.
+    pub zone: String,
+    /// The noise; set once the statement's price is split.
+    pub spec: dp::Spec,
+}
+
+impl Release {
+    /// The part that is the number of units by which groups are selected.
+    pub(super) fn counted(&self) -> Option<usize> {
+        let is_units = |p: &Part| match p.kind {
+            PartKind::Units(None) => true,
+            PartKind::Count(None) => self.bounding.rows() == 1,
+            _ => false,
+        };
+        self.parts.iter().position(is_units).filter(|_| self.selects())
+    }
+
+    /// Takes the noise that was chosen, which may be for less in one group where it bounds squares.
+    pub fn draws(&mut self, spec: dp::Spec) {
+        self.parts
+            .iter_mut()
+            .zip(&spec.aggregates)
+            .for_each(|(part, noise)| part.linf = noise.sensitivity.linf);
+        self.spec = spec;
+    }
+
+    /// In how many groups a unit changes a part by how much, which is all that its changes add up to in squares.
+    pub fn in_squares(&self, part: &Part) -> (u32, u128) {
+        let spread = self.bounding.spread().map(Spread::in_squares);
+        let (groups, rows) = spread.map_or((1, self.bounding.rows()), |s| (s.groups, s.rows));
+        (groups, part.in_one_group(rows).unwrap_or(part.linf))
+    }
+
+    /// How many groups are chosen, where not all of them are released.
+    pub fn top(&self) -> Option<u32> {
+        self.ranking.as_ref().filter(|r| r.chosen).map(|r| r.k)
+    }
+
+    /// Which of its groups come back is decided by a threshold.
+    pub fn selects(&self) -> bool {
+        !self.public_groups && !self.is_within()
+    }
+
+    /// Its groups are private, and those that its first release selects: points are chosen, or values counted, in no others.
+    pub fn is_within(&self) -> bool {
+        !self.public_groups && (self.cells.is_some() || self.values().is_some())
+    }
+
+    /// The first of these releases that has the same rows: of the same SELECT, and grouping set of it.
+    pub fn first(&self, all: &[Release]) -> Option<usize> {
+        all.iter().position(|r| (r.select, r.set) == (self.select, self.set))
+    }
+
+    /// The keys of the groups that come back: all but the point of a cell.
+    pub fn group_keys(&self) -> &[Key] {
+        match (&self.cells, self.keys.split_last()) {
+            (Some(_), Some((_, groups))) => groups,
+            _ => &self.keys,
+        }
+    }
+
+    /// Whose distinct values are counted or added up, where they are.
+    pub fn values(&self) -> Option<&Scalar> {
+        match &self.parts.first()?.kind {
+            PartKind::Values(x) => Some(x),
+            PartKind::SumOfValues(s) => Some(s.arg()),
+            _ => None,
+        }
+    }
+
+    /// In which norm rows are spread over groups, where they are: that of the noise.
+    pub fn norm(&self) -> Option<Norm> {
+        let spread = self.bounding.spread()?;
+        let gaussian = |n: &dp::Noise| matches!(n.distribution, dp::Distribution::Gaussian { .. });
+        Some(match self.spec.aggregates.iter().any(gaussian) {
+            true => Norm::Squares(spread.squares()),
+            false => {
+                let capped = |n: &dp::Noise| n.sensitivity.linf < n.sensitivity.l1;
+                let each = self.spec.aggregates.iter().any(capped).then(|| spread.each());
+                Norm::Sum(spread.total, each)
+            }
+        })
+    }
+
+    /// Whether its fetch has joins that no index could serve: with a public domain, with groups that are left out, or of rows that are all computed. Of these
+    /// the planner of the database knows least, and a nested loop costs their product.
+    pub fn joins_without_index(&self) -> bool {
+        let listed = self.public_groups && !self.keys.is_empty() || self.is_later_round();
+        listed || self.source.joins_computed_rows()
+    }
+
+    /// Whether its rows are those of several tables.
+    pub fn joins_tables(&self) -> bool {
+        self.source.scans.len() > 1
+    }
+
+    /// How many rows of a unit a group has matters: it does not where private groups are selected, and nothing else.
+    pub fn counts_rows(&self) -> bool {
+        !self.selects() || !self.parts.is_empty()
+    }
+
+    /// Nothing private is read: public groups without aggregates.
+    pub fn is_domain_only(&self) -> bool {
+        self.public_groups && self.parts.is_empty()
+    }
+}
+
+/// What the points are.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Axis {
+    /// Multiples of a step, in the value's unit or in seconds since 1970, where the key says how many steps. What lies
+    /// beyond the ends counts as the nearest.
+    Grid {
+        /// Distance of neighbouring points.
+        step: BigDecimal,
+        /// Where values lie.
+        low: BigDecimal,
+        /// Where values lie.
+        high: BigDecimal,
+        /// The type of the values.
+        of: SqlType,
+    },
+    /// The values of the key itself.
+    Values,
+    /// These values, of which the key is the place: constants as text.
+    Listed(Vec<String>),
+}
+
+/// Cells: the last key is a point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cells {
+    /// What points are.
+    pub axis: Axis,
+    /// How many a group has, at most.
+    pub points: usize,
+    /// What is chosen, one for each part.
+    pub picks: Vec<Pick>,
+    /// What one unit's cells weigh together.
+    pub weight: u32,
+}
+
+impl Cells {
+    /// The first point, where points are whole numbers: others are counted from it.
+    pub fn first(&self) -> Option<i64> {
+        match &self.axis {
+            Axis::Grid { step, low, .. } => (low / step).with_scale_round(0, RoundingMode::Floor).to_i64(),
+            Axis::Listed(_) => Some(0),
+            Axis::Values => None,
+        }
+    }
+}
+
+/// What became of ORDER BY and LIMIT.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ranking {
+    /// LIMIT.
+    pub k: u32,
+    /// So many groups are chosen; else all of them are released.
+    pub chosen: bool,
+    /// Why, for EXPLAIN.
+    pub why: String,
+}
