@@ -57,7 +57,7 @@ async fn measure(demo: &Demo) -> Result<(), Error> {
 fn fetch_text(sql: &str, policy: &Policy) -> Result<String, Error> {
     let parsed = parse::parse(sql, &policy.limits)?.pop().ok_or("no statement")?;
     let Kind::Query(query, lines) = classify(parsed)?.kind else { return Err("not a query".into()) };
-    let statement = resolve::resolve(&query, &lines, policy, &policy.limits)?;
+    let mut statement = resolve::resolve(&query, &lines, policy, &policy.limits)?;
     let settings = Settings {
         epsilon: dp::Ratio::new(1, 100),
         accuracy: None,
@@ -79,7 +79,7 @@ fn fetch_text(sql: &str, policy: &Policy) -> Result<String, Error> {
         .enumerate()
         .flat_map(|(i, t)| t.columns.iter().map(move |c| (plan::Size::Distinct(i, c.name.clone()), 60)))
         .collect();
-    let plan = plan::plan(statement, policy, &settings, &sizes).map_err(|e| format!("{e:?}"))?;
+    let plan = plan::plan(&mut statement, policy, &settings, &sizes).map_err(|e| format!("{e:?}"))?;
     let release = plan.releases.first().ok_or("no release")?;
     Ok(fetch::fetch(release, policy).sql.replace("$1", "42"))
 }

@@ -47,8 +47,8 @@ fn way(sql: &str, policy: &Policy, settings: &Settings, sizes: &plan::Sizes, c: 
         let Kind::Query(query, lines) = classify(parsed).expect("is a query").kind else {
             panic!("is a query")
         };
-        let statement = resolve::resolve(&query, &lines, policy, &policy.limits).expect("resolves");
-        let plan = plan::plan(statement, policy, settings, sizes).expect("plans");
+        let mut statement = resolve::resolve(&query, &lines, policy, &policy.limits).expect("resolves");
+        let plan = plan::plan(&mut statement, policy, settings, sizes).expect("plans");
         length += print::typed(&plan.statement, policy, c).sql.len();
         length += plan.releases.iter().map(|r| fetch::fetch(r, policy).sql.len()).sum::<usize>();
         length += print::finish(&plan, policy, c).0.sql.len();

@@ -65,7 +65,7 @@ impl Session {
         // The price of the whole statement as it would be planned then: its noise may be of another kind.
         let mut at = |epsilon: Ratio| -> Option<Fitting> {
             settings.epsilon = epsilon;
-            let plan = self.planned(gateway, plan.statement.clone(), &settings, &sizes).ok()?;
+            let plan = self.planned(gateway, &mut plan.statement.clone(), &settings, &sizes).ok()?;
             let often = {
                 let charge = plan.charge.as_ref()?;
                 states.iter().map(|s| fits(s, charge)).min()?

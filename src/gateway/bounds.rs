@@ -136,8 +136,10 @@ impl Session {
         let choice = loop {
             match row_choice::of(plan, &gateway.policy, settings, &gateway.known.sizes.known(), most) {
                 Ok(choice) => break choice,
-                Err(PlanError::NeedSize(size)) => {
-                    gateway.known.sizes.measure(&gateway.backend, &gateway.policy, size).await?;
+                Err(PlanError::NeedSizes(sizes)) => {
+                    for size in sizes {
+                        gateway.known.sizes.measure(&gateway.backend, &gateway.policy, size).await?;
+                    }
                 }
                 Err(e) => return Err(unplanned(e)),
             }

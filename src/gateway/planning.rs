@@ -155,7 +155,7 @@ impl Session {
         let mut read = false;
         loop {
             let sizes = gateway.known.sizes.known();
-            match self.planned(gateway, statement.clone(), settings, &sizes) {
+            match self.planned(gateway, statement, settings, &sizes) {
                 Ok(plan) => return Ok((plan, read)),
                 Err(PlanError::Refused(e)) => return Err(*e),
                 Err(PlanError::NeedTypes(select, query)) => {
@@ -166,9 +166,10 @@ impl Session {
                     read = true;
                     self.read_public(statement, &wanted, &gateway.policy, constants).await?;
                 }
-                Err(PlanError::Anew(new)) => *statement = *new,
-                Err(PlanError::NeedSize(size)) => {
-                    gateway.known.sizes.measure(&gateway.backend, &gateway.policy, size).await?;
+                Err(PlanError::NeedSizes(sizes)) => {
+                    for size in sizes {
+                        gateway.known.sizes.measure(&gateway.backend, &gateway.policy, size).await?;
+                    }
                 }
             }
         }

@@ -71,7 +71,7 @@ impl Session {
     pub(super) fn planned(
         &self,
         gateway: &Gateway,
-        statement: Statement,
+        statement: &mut Statement,
         settings: &plan::Settings,
         sizes: &plan::Sizes,
     ) -> std::result::Result<Plan, PlanError> {

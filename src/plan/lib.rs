@@ -52,30 +52,39 @@ pub use release::expected_error::deciding;
 pub use release::{Output, Part, PartKind, Release};
 pub use settings::{Accuracy, Settings, UTC};
 
+use facts::Counts;
 use policy::Policy;
 use sql::ast::Statement;
 
-/// Plans a resolved statement. `sizes` holds the known numbers of values of public columns.
+/// Plans a resolved statement. What fits no rule as it stands, and can be written in another way, is written so, in its place.
+/// `sizes` holds the known numbers of values of public columns.
 ///
 /// # Errors
-/// It is refused, needs a fact first, or is to be planned as it is written in another way.
+/// It is refused, or a fact is needed first, for the statement as it is then.
 pub fn plan(
-    statement: Statement,
+    statement: &mut Statement,
     policy: &Policy,
     settings: &Settings,
     sizes: &Sizes,
 ) -> Result<Plan, PlanError> {
-    if let Some(free) = free::plan(&statement, policy) {
-        return Ok(free);
-    }
-    let own = Settings { ends: settings.ends.of(&statement.query), ..settings.clone() };
-    let mut otherwise = None;
-    let priced = cut::cut(&statement, policy, &own, sizes, &mut otherwise).and_then(|c| price::of(c, &own));
-    match priced {
-        Ok(plan) => price::accuracy::priced(Plan { statement, ..plan }, policy, settings),
-        Err(e) => match otherwise.map(|o| o.written(statement, policy)).transpose()?.flatten() {
-            Some(new) => Err(PlanError::Anew(Box::new(new))),
-            None => Err(e),
-        },
+    loop {
+        if let Some(free) = free::plan(statement, policy) {
+            return Ok(free);
+        }
+        let own = Settings { ends: settings.ends.of(&statement.query), ..settings.clone() };
+        let mut otherwise = None;
+        let counts = Counts::new(sizes);
+        let cut = cut::cut(statement, policy, &own, &counts, &mut otherwise);
+        match counts.complete(cut)?.and_then(|cut| price::of(cut, &own)) {
+            Ok(plan) => {
+                let plan = Plan { statement: statement.clone(), ..plan };
+                return price::accuracy::priced(plan, policy, settings);
+            }
+            Err(e) => match otherwise.map(|o| o.written(statement, policy)).transpose()?.flatten() {
+                // Each time is charged to the statement's account, which ends.
+                Some(new) => *statement = new,
+                None => return Err(e),
+            },
+        }
     }
 }

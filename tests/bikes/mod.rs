@@ -261,7 +261,7 @@ impl Bikes {
         let mut statement = self.resolve(&query, &lines)?;
         loop {
             let sizes = self.sizes.lock().unwrap().clone();
-            match self.plan_one(statement.clone(), &sizes) {
+            match self.plan_one(&mut statement, &sizes) {
                 Ok(mut plan) => {
                     let beside = if self.intervals { Beside::Numbers } else { Beside::Nothing };
                     let intervals = plan::reach::columns::prepare(&mut plan, &beside, self.confidence)?;
@@ -285,18 +285,19 @@ impl Bikes {
                     let rows = rows.into_texts().await.map_err(failed)?;
                     gateway::public_rows::put(&mut statement, &wanted, &self.policy, &rows)?;
                 }
-                Err(PlanError::Anew(new)) => statement = *new,
-                Err(PlanError::NeedSize(size)) => {
-                    let sql = print::size(&self.policy, &size);
-                    let rows = self.backend.query(&self.settings, &sql, &[], &[0]).await.unwrap();
-                    let n = rows.into_texts().await.unwrap()[0][0].as_deref().unwrap().parse().unwrap();
-                    self.sizes.lock().unwrap().insert(size, n);
+                Err(PlanError::NeedSizes(sizes)) => {
+                    for size in sizes {
+                        let sql = print::size(&self.policy, &size);
+                        let rows = self.backend.query(&self.settings, &sql, &[], &[0]).await.unwrap();
+                        let n = rows.into_texts().await.unwrap()[0][0].as_deref().unwrap().parse().unwrap();
+                        self.sizes.lock().unwrap().insert(size, n);
+                    }
                 }
             }
         }
     }
 
-    fn plan_one(&self, statement: sql::ast::Statement, sizes: &plan::Sizes) -> Result<Plan, PlanError> {
+    fn plan_one(&self, statement: &mut sql::ast::Statement, sizes: &plan::Sizes) -> Result<Plan, PlanError> {
         let ends = plan::Ends::new(self.confidence, self.intervals);
         let settings = &plan::Settings { ends, ..self.plan.clone() };
         let Some(name) = &self.stream else { return plan::plan(statement, &self.policy, settings, sizes) };

@@ -47,13 +47,7 @@ pub fn planned(sql: &str, settings: &plan::Settings) -> Plan {
         sql::resolve::resolve(&query, &lines, policy(), &limits).unwrap_or_else(|e| panic!("{sql}: {e}"));
     let stations = policy().tables.iter().position(|t| t.name == "stations").unwrap();
     let sizes = [(plan::Size::Distinct(stations, "station".to_owned()), 10)].into();
-    loop {
-        match plan::plan(statement, policy(), settings, &sizes) {
-            Ok(plan) => return plan,
-            Err(plan::PlanError::Anew(new)) => statement = *new,
-            Err(e) => panic!("{sql}: {e:?}"),
-        }
-    }
+    plan::plan(&mut statement, policy(), settings, &sizes).unwrap_or_else(|e| panic!("{sql}: {e:?}"))
 }
 
 /// What a key depends on beside the statement.

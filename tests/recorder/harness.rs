@@ -188,10 +188,10 @@ impl Lab {
         let written = resolved(text, &self.policy).map_err(|e| Refusal::Plan(e.to_string()))?;
         let mut statement = written.clone();
         loop {
-            match plan_with(statement.clone(), &self.policy, settings, &self.sizes, stream) {
+            match plan_with(&mut statement, &self.policy, settings, &self.sizes, stream) {
                 Ok(mut p) => {
                     // The plan is a function of statement, policy and settings.
-                    let again = plan_with(statement, &self.policy, settings, &self.sizes, stream)
+                    let again = plan_with(&mut statement, &self.policy, settings, &self.sizes, stream)
                         .unwrap_or_else(|e| panic!("{e:?}"));
                     assert_eq!(p.fetches, again.fetches, "{text}");
                     assert_eq!(p.typed, again.typed, "{text}");
@@ -230,11 +230,12 @@ impl Lab {
                     let types = types.map(|c| SqlType::from_oid(c.type_().oid(), -1, "other"));
                     statement.types.insert(select, types.collect());
                 }
-                Err(PlanError::Anew(new)) => statement = *new,
-                Err(PlanError::NeedSize(size)) => {
-                    let sql = print::size(&self.policy, &size);
-                    let n: i64 = self.client.query_one(&sql, &[]).await.unwrap().get(0);
-                    self.sizes.insert(size, n as usize);
+                Err(PlanError::NeedSizes(sizes)) => {
+                    for size in sizes {
+                        let sql = print::size(&self.policy, &size);
+                        let n: i64 = self.client.query_one(&sql, &[]).await.unwrap().get(0);
+                        self.sizes.insert(size, n as usize);
+                    }
                 }
             }
         }
@@ -537,7 +538,7 @@ pub fn constants() -> Constants {
 
 /// The plan alone; None where it is refused, or needs to know more.
 pub fn plan_only(text: &str, policy: &Policy) -> Option<Plan> {
-    plan_with(resolved(text, policy).ok()?, policy, &settings(1, 1), &HashMap::new(), None)
+    plan_with(&mut resolved(text, policy).ok()?, policy, &settings(1, 1), &HashMap::new(), None)
         .ok()
         .map(|p| p.plan)
 }
@@ -551,7 +552,7 @@ fn resolved(text: &str, policy: &Policy) -> Result<sql::ast::Statement, ClientEr
 
 /// Statement, policy, settings, the sizes of public columns and a stream: nothing else reaches a plan.
 fn plan_with(
-    statement: sql::ast::Statement,
+    statement: &mut sql::ast::Statement,
     policy: &Policy,
     settings: &Settings,
     sizes: &plan::Sizes,

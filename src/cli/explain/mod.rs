@@ -302,39 +302,40 @@ fn plan(
         }
     });
     let mut sizes = sizes.clone();
-    // How many rows public tables have is not in a snapshot: the work of a row is bounded where there is a database.
-    let planned = loop {
-        match plan::plan(statement.clone(), policy, settings, &sizes) {
-            Err(PlanError::NeedSize(size @ (plan::Size::Rows(_) | plan::Size::PerValue(..)))) => {
-                sizes.insert(size, 1);
+    loop {
+        let wanted = match plan::plan(&mut statement, policy, settings, &sizes) {
+            Ok(plan) => return Ok(plan),
+            Err(PlanError::Refused(e)) => return Err(Failed::Statement(e)),
+            Err(PlanError::NeedTypes(..)) => {
+                return Err(Failed::Other(
+                    "types in it are PostgreSQL's to say, of a released value among private rows or of a UNION ALL of private rows \
+                     and others: ask the proxy itself (EXPLAIN SELECT …)"
+                        .into(),
+                ));
             }
-            Err(PlanError::Anew(new)) => statement = *new,
-            other => break other,
+            Err(PlanError::NeedRows(_)) => {
+                return Err(Failed::Other(
+                    "public rows are computed beside private ones: ask a running proxy for EXPLAIN, which reads them".into(),
+                ));
+            }
+            Err(PlanError::NeedSizes(wanted)) => wanted,
         };
-    };
-    match planned {
-        Ok(plan) => Ok(plan),
-        Err(PlanError::Refused(e)) => Err(Failed::Statement(e)),
-        Err(PlanError::NeedTypes(..)) => Err(Failed::Other(
-            "types in it are PostgreSQL's to say, of a released value among private rows or of a UNION ALL of private rows and \
-             others: ask the proxy itself (EXPLAIN SELECT …)"
-                .into(),
-        )),
-        Err(PlanError::NeedRows(_) | PlanError::Anew(_)) => Err(Failed::Other(
-            "public rows are computed beside private ones: ask a running proxy for EXPLAIN, which reads them"
-                .into(),
-        )),
-        Err(PlanError::NeedSize(plan::Size::Rows(_) | plan::Size::PerValue(..))) => {
-            Err(Failed::Other("the rows of a public table are not known".into()))
-        }
-        Err(PlanError::NeedSize(plan::Size::Distinct(table, column))) => {
-            let name = policy.tables.get(table).map_or("", |t| t.name.as_str());
-            Err(Failed::Other(format!(
-                "the snapshot does not say how many values {name}.{column} has, and whether groups are public depends \
-                 on it; write the snapshot anew (noisegate check --write-schema), or say --domain-size {name}.{column}=N"
-            )))
+        for size in wanted {
+            if let plan::Size::Distinct(table, column) = &size {
+                return Err(unmeasured(policy, *table, column));
+            }
+            // How many rows public tables have is not in a snapshot: the work of a row is bounded where there is a database.
+            sizes.insert(size, 1);
         }
     }
+}
+
+fn unmeasured(policy: &Policy, table: usize, column: &str) -> Failed {
+    let name = policy.tables.get(table).map_or("", |t| t.name.as_str());
+    Failed::Other(format!(
+        "the snapshot does not say how many values {name}.{column} has, and whether groups are public depends on it; write the \
+         snapshot anew (noisegate check --write-schema), or say --domain-size {name}.{column}=N"
+    ))
 }
 
 /// An error as psql shows it.

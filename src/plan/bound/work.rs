@@ -10,11 +10,12 @@
 
 use crate::algebra::source::{Branch, Leaf, Over, PrivateSource, Scan, SetTree, Tree};
 use crate::expr::{Node, Scalar};
+use crate::facts::Counts;
 use crate::normalise::cap::{Cap, too_many, unnarrowed};
 use crate::own::flatten::Flattener;
 use crate::own::row_bounds::first_rows;
 use crate::own::units::compared_exactly;
-use crate::{PlanError, Size, Sizes};
+use crate::{PlanError, Size};
 use answer::{ClientError, SqlState};
 use policy::{Policy, Privacy};
 use sql::ast::{BinaryOp, Pos};
@@ -56,7 +57,7 @@ impl Flattener<'_> {
         &self,
         source: &PrivateSource,
         expressions: &[&Scalar],
-        sizes: &Sizes,
+        sizes: &Counts<'_>,
         pos: Pos,
     ) -> Result<Work, PlanError> {
         bound(source, expressions, self.policy, sizes, pos).map_err(|e| match e {
@@ -75,7 +76,7 @@ pub(crate) fn of_bounded(
     source: &PrivateSource,
     expressions: &[&Scalar],
     policy: &Policy,
-    sizes: &Sizes,
+    sizes: &Counts<'_>,
 ) -> Result<Work, PlanError> {
     bound(source, expressions, policy, sizes, None).map_err(|e| match e {
         Unbounded::Plan(e) => e,
@@ -87,7 +88,7 @@ fn bound(
     source: &PrivateSource,
     expressions: &[&Scalar],
     policy: &Policy,
-    sizes: &Sizes,
+    sizes: &Counts<'_>,
     pos: Pos,
 ) -> Result<Work, Unbounded> {
     let judge = Judge { policy, sizes, pos };
@@ -163,7 +164,7 @@ impl Narrowed {
 
 struct Judge<'a> {
     policy: &'a Policy,
-    sizes: &'a Sizes,
+    sizes: &'a Counts<'a>,
     pos: Pos,
 }
 
@@ -282,8 +283,7 @@ impl Judge<'_> {
                         Some(column) => Size::PerValue(*table, column),
                         None => Size::Rows(*table),
                     };
-                    let needed = || Unbounded::Plan(PlanError::NeedSize(size.clone()));
-                    u64::try_from(*self.sizes.get(&size).ok_or_else(needed)?).unwrap_or(u64::MAX)
+                    u64::try_from(self.sizes.get(size)).unwrap_or(u64::MAX)
                 }
             };
             product = product.saturating_mul(rows.max(1));

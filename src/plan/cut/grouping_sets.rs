@@ -7,10 +7,11 @@
 //! groups those below the threshold are missing.
 
 use crate::bound::bounding;
+use crate::facts::Counts;
 use crate::own::flatten::Flattener;
 use crate::refusals::{gaussian_unpriced, undrawn};
 use crate::release::{Builder, PartKind, Release};
-use crate::{PlanError, Settings, Sizes, groups};
+use crate::{PlanError, Settings, groups};
 use policy::Policy;
 use schema::SqlType;
 use sql::ast::*;
@@ -70,7 +71,7 @@ pub(crate) fn build<'a>(
     select: &'a Select,
     above: &[&Expr],
     flattener: &dyn Fn() -> Flattener<'a>,
-    (policy, settings, sizes): (&'a Policy, &Settings, &Sizes),
+    (policy, settings, sizes): (&'a Policy, &Settings, &Counts<'_>),
 ) -> Result<(Vec<Release>, GroupingSets)> {
     let release = |keys: &[usize]| -> Result<Vec<Release>> {
         let exprs: Vec<Expr> = keys.iter().filter_map(|i| select.group_by.get(*i)).cloned().collect();
@@ -86,7 +87,7 @@ pub(crate) fn build<'a>(
         let releases = release(keys)?;
         let adds_up = matches!(releases.as_slice(), [one] if adds_up(one));
         let groups = match releases.first() {
-            Some(first) if first.public_groups => groups::size(first.group_keys(), sizes)?.max(1),
+            Some(first) if first.public_groups => groups::size(first.group_keys(), sizes).max(1),
             _ => 1,
         };
         Ok(Candidate { keys: keys.to_vec(), releases, groups, adds_up, asked })
@@ -102,7 +103,6 @@ pub(crate) fn build<'a>(
     if !all.iter().any(|c| c.keys == whole) && all.iter().all(|c| c.adds_up) {
         match candidate(&whole, false) {
             Ok(c) if c.adds_up => all.push(c),
-            Err(PlanError::NeedSize(size)) => return Err(PlanError::NeedSize(size)),
             _ => {}
         }
     }

@@ -5,6 +5,7 @@ pub mod grouping_sets;
 pub mod stages;
 mod subqueries;
 
+use crate::facts::Counts;
 use crate::facts::public_rows::{self, PublicRows};
 use crate::normalise::mixed_union::{self, MixedUnion};
 use crate::normalise::{Otherwise, ages};
@@ -18,7 +19,7 @@ use crate::release::{self, Builder, Release};
 use crate::syntax::conditions;
 use crate::syntax::grouping::{has_aggregate, has_windows, released_keys};
 use crate::syntax::subqueries::{correlated, is_correlated};
-use crate::{PlanError, Settings, Sizes, groups};
+use crate::{PlanError, Settings, groups};
 use grouping_sets::GroupingSets;
 use policy::{Policy, Privacy};
 use schema::SqlType;
@@ -48,7 +49,7 @@ impl Rel {
 struct Planner<'a> {
     policy: &'a Policy,
     settings: &'a Settings,
-    sizes: &'a Sizes,
+    sizes: &'a Counts<'a>,
     spend: &'a Spend,
     bindings: &'a [Binding],
     types: &'a HashMap<TypesOf, Vec<SqlType>>,
@@ -89,7 +90,7 @@ pub(crate) fn cut(
     statement: &Statement,
     policy: &Policy,
     settings: &Settings,
-    sizes: &Sizes,
+    sizes: &Counts<'_>,
     otherwise: &mut Option<Otherwise>,
 ) -> Result<Cut, PlanError> {
     let mut planner = Planner {
@@ -340,7 +341,7 @@ impl<'a> Planner<'a> {
         self.otherwise = self.otherwise.take().or(uncapped.take().map(Otherwise::Cap));
         let mut releases = built?;
         if let (Some(_), [release]) = (first, releases.as_slice()) {
-            let groups = if release.public_groups { groups::size(&release.keys, self.sizes)? } else { 0 };
+            let groups = if release.public_groups { groups::size(&release.keys, self.sizes) } else { 0 };
             release::ranking::decide(&mut releases, s, order_by, first, groups, self.settings);
         }
         self.releases.extend(releases);

@@ -143,16 +143,16 @@ fn start(unit: &str, number: i64) -> Option<i64> {
 
 impl Domain {
     /// An upper bound of the number of values; `table` knows how many a column of a public table has.
-    pub fn size<E>(&self, table: &dyn Fn(usize, &str) -> Result<usize, E>) -> Result<usize, E> {
+    pub fn size(&self, table: &dyn Fn(usize, &str) -> usize) -> usize {
         match self {
             Domain::Image(image) => {
                 let each =
-                    image.bases.iter().map(|b| Ok(b.domain.size(table)?.saturating_add(usize::from(b.null))));
-                let all = each.reduce(|a, b| Ok(a?.saturating_mul(b?))).unwrap_or(Ok(1))?;
-                Ok(image.most.map_or(all, |most| most.min(all)))
+                    image.bases.iter().map(|b| b.domain.size(table).saturating_add(usize::from(b.null)));
+                let all = each.fold(1, usize::saturating_mul);
+                image.most.map_or(all, |most| most.min(all))
             }
             Domain::Table { table: t, column, .. } => table(*t, column),
-            other => Ok(other.enumerated().unwrap_or(usize::MAX)),
+            other => other.enumerated().unwrap_or(usize::MAX),
         }
     }
 

@@ -21,9 +21,10 @@ use crate::algebra::source::PrivateSource;
 use crate::expr::domain::Domain;
 use crate::expr::interval::Interval;
 use crate::expr::{Node, Scalar};
+use crate::facts::Counts;
 use crate::groups::key::Key;
 use crate::own::flatten::Flattener;
-use crate::{PlanError, Settings, Size, Sizes};
+use crate::{PlanError, Settings, Size};
 use conditions::{listed, over_keys, rejects_null, split};
 use narrowed::Narrowed;
 use policy::Policy;
@@ -48,7 +49,7 @@ pub(crate) struct Groups {
 pub(crate) fn decide(
     flattener: &Flattener<'_>,
     source: &PrivateSource,
-    (policy, settings, sizes): (&Policy, &Settings, &Sizes),
+    (policy, settings, sizes): (&Policy, &Settings, &Counts<'_>),
     keys: &mut [Key],
     written: &[Expr],
     having: &[Scalar],
@@ -69,10 +70,7 @@ pub(crate) fn decide(
     let (mut product, mut read): (usize, usize) = (1, 1);
     let within: Vec<Scalar> =
         keys.iter().zip(written).map(|(k, expr)| narrowed.lower(&k.scalar, expr)).collect();
-    let size_of = |table: usize, column: &str| {
-        let size = Size::Distinct(table, column.to_owned());
-        sizes.get(&size).copied().ok_or(PlanError::NeedSize(size))
-    };
+    let size_of = |table: usize, column: &str| sizes.get(Size::Distinct(table, column.to_owned()));
     for (k, within) in keys.iter().zip(&within) {
         let listed = conditions.iter().find_map(|c| listed(c, &k.scalar));
         let Some(domain) = listed.or_else(|| values::of_key(within, &conditions, limit)) else {
@@ -82,7 +80,7 @@ pub(crate) fn decide(
         let domain = of_table::narrowed(domain, &k.scalar, source, &conditions);
         let domain = clock::narrowed(domain, &k.scalar, &conditions);
         let with_null = k.scalar.nullable() && !conditions.iter().any(|f| rejects_null(f, &k.scalar));
-        let size = domain.size(&size_of)?;
+        let size = domain.size(&size_of);
         let size = size.saturating_add(usize::from(with_null));
         product = product.saturating_mul(size);
         // A key without any value makes no groups, and those beside it are read all the same.
@@ -158,17 +156,14 @@ pub(crate) fn equal_columns(source: &PrivateSource) -> Classes {
 }
 
 /// How many groups these keys have, at most, where their domains are public.
-pub(crate) fn size(keys: &[Key], sizes: &Sizes) -> Result<usize> {
-    let size_of = |table: usize, column: &str| {
-        let size = Size::Distinct(table, column.to_owned());
-        sizes.get(&size).copied().ok_or(PlanError::NeedSize(size))
-    };
+pub(crate) fn size(keys: &[Key], sizes: &Counts<'_>) -> usize {
+    let size_of = |table: usize, column: &str| sizes.get(Size::Distinct(table, column.to_owned()));
     let mut product: usize = 1;
     for (domain, with_null) in keys.iter().filter_map(|k| k.domain.as_ref()) {
-        let size = domain.size(&size_of)?;
+        let size = domain.size(&size_of);
         product = product.saturating_mul(size.saturating_add(usize::from(*with_null)));
     }
-    Ok(product)
+    product
 }
 
 fn describe(policy: &Policy, domain: &Domain, with_null: bool) -> String {

@@ -89,8 +89,7 @@ impl MixedUnion {
     ///
     /// # Errors
     /// Types are needed first, or what is computed of its rows does not follow from results for each kind.
-    pub(crate) fn apart(&self, statement: &Statement, policy: &Policy) -> Result<Option<Statement>> {
-        let mut new = statement.clone();
+    pub(crate) fn apart(&self, mut new: Statement, policy: &Policy) -> Result<Option<Statement>> {
         let ctes = &mut new.query.with;
         if let Some(place) = ctes.iter().position(|c| self.is(&c.query)) {
             let cte = ctes.remove(place);

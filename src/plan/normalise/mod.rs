@@ -34,15 +34,16 @@ impl Otherwise {
     /// The statement in that way, where there is one.
     pub(crate) fn written(
         &self,
-        mut statement: Statement,
+        statement: &Statement,
         policy: &Policy,
     ) -> Result<Option<Statement>, PlanError> {
+        let mut new = statement.clone();
         let new = match self {
-            Self::Groups(groups) => groups.put(&mut statement, policy).then_some(statement),
-            Self::Apart(union) => union.apart(&statement, policy)?,
-            Self::AlongPath(along) => Some(along.put(statement)),
-            Self::Ages(select) => Some(ages::without_ages(statement, *select)),
-            Self::Cap(cap) => Some(cap.put(statement, policy)?),
+            Self::Groups(groups) => groups.put(&mut new, policy).then_some(new),
+            Self::Apart(union) => union.apart(new, policy)?,
+            Self::AlongPath(along) => Some(along.put(new)),
+            Self::Ages(select) => Some(ages::without_ages(new, *select)),
+            Self::Cap(cap) => Some(cap.put(new, policy)?),
         };
         // Written again and again it would grow without end, and as deep as all that was put into each other.
         if let Some(new) = &new {

@@ -18,6 +18,7 @@ use crate::bound::work;
 use crate::expr::domain::Domain;
 use crate::expr::per_unit::{self, Place};
 use crate::expr::{ColumnInfo, Columns, Scalar, lower};
+use crate::facts::Counts;
 use crate::groups::key::Key;
 use crate::release::Axis;
 use crate::release::{Cells, Part, PartKind, Release};
@@ -83,7 +84,9 @@ pub fn of(
     let bounding = Bounding::of_cells(&base, true);
     let weight = bounding.rows();
     let picks = vec![Pick::Greatest];
-    let work = work::of_bounded(&source, &[&key.scalar], policy, sizes)?;
+    let counts = Counts::new(sizes);
+    let work = work::of_bounded(&source, &[&key.scalar], policy, &counts);
+    let work = counts.complete(work)??;
     let chosen = Release {
         select: release.select,
         set: 0,

@@ -4,9 +4,10 @@ use super::model::{Axis, Part, PartKind};
 use super::output::Output;
 use crate::algebra::source::PrivateSource;
 use crate::expr::Scalar;
+use crate::facts::Counts;
 use crate::groups::key::Key;
 use crate::own::flatten::Flattener;
-use crate::{PlanError, Settings, Sizes};
+use crate::{PlanError, Settings};
 use answer::ClientError;
 use dp::Pick;
 use policy::Policy;
@@ -15,11 +16,11 @@ use sql::ast::*;
 pub(super) type Result<T> = std::result::Result<T, PlanError>;
 
 /// Builds the release of one SELECT.
-pub struct Builder<'a, 'b> {
+pub(crate) struct Builder<'a, 'b> {
     pub(super) flattener: &'b mut Flattener<'a>,
     pub(super) policy: &'a Policy,
     pub(super) settings: &'b Settings,
-    pub(super) sizes: &'b Sizes,
+    pub(super) sizes: &'b Counts<'b>,
     pub(super) source: PrivateSource,
     pub(super) parts: Vec<Part>,
     pub(super) outputs: Vec<(Aggregate, Output)>,
@@ -39,7 +40,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         flattener: &'b mut Flattener<'a>,
         policy: &'a Policy,
         settings: &'b Settings,
-        sizes: &'b Sizes,
+        sizes: &'b Counts<'b>,
         select: &Select,
     ) -> Result<Self> {
         let source = flattener.flatten(select)?;

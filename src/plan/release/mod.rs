@@ -31,7 +31,7 @@ use answer::ClientError;
 use sql::ast::*;
 
 pub use aggregates::SUPPORTED;
-pub use builder::Builder;
+pub(crate) use builder::Builder;
 use builder::{Result, too_wide};
 pub use model::{Axis, Cells, Part, PartKind, Ranking, Release};
 pub use output::Output;
@@ -61,7 +61,7 @@ impl Builder<'_, '_> {
         let found = groups::decide(self.flattener, &self.source, given, &mut built, &written, &having)?;
         self.public = found.public;
         if found.public {
-            self.group_count = groups::size(&built, self.sizes)?;
+            self.group_count = groups::size(&built, self.sizes);
         }
         // What is released for a sum serves an average of the same, whichever is written first.
         let sums = aggregates::sums_beside_others(above);

@@ -253,7 +253,7 @@ impl Builder<'_, '_> {
         let public = found.public;
         let count = if public { self.group_count } else { usize::MAX };
         let base = bounding::bound(&self.source, self.policy, self.settings, keys, Some(count), false);
-        let points = groups::size(std::slice::from_ref(&r.key), self.sizes)?.max(1);
+        let points = groups::size(std::slice::from_ref(&r.key), self.sizes).max(1);
         if points.saturating_mul(self.group_count) > self.policy.limits.max_public_groups {
             return Err(ClientError::unsupported(
                 "a choice among so many values in so many groups is not supported",

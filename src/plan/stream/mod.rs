@@ -34,7 +34,7 @@ type Result<T> = std::result::Result<T, PlanError>;
 /// Plans a statement while a stream is selected: what reads no private rows is planned as always, everything else has
 /// to be a question.
 pub fn plan(
-    statement: Statement,
+    statement: &mut Statement,
     policy: &Policy,
     settings: &Settings,
     sizes: &crate::Sizes,
@@ -46,18 +46,18 @@ pub fn plan(
     settings.mechanism = dp::Preference::Laplace;
     // A unit may touch every group: each is a question of its own.
     settings.question = true;
-    let first = crate::plan(statement.clone(), policy, &settings, sizes)?;
+    let first = crate::plan(statement, policy, &settings, sizes)?;
     if first.charge.is_none() {
         return Ok(first);
     }
     let [release] = first.releases.as_slice() else { return Err(one_release(terms.stream).into()) };
     let id = release.select;
-    let mut asked = statement;
+    let mut asked = statement.clone();
     let Some(found) = find(&mut asked.query, id) else { return Err(one_release(terms.stream).into()) };
     let comparison = comparison(found.select, terms.stream)?;
     tells_no_more(&found, &comparison.tested, terms.stream)?;
     found.select.having = Some(comparison.having());
-    let mut plan = crate::plan(asked, policy, &settings, sizes)?;
+    let mut plan = crate::plan(&mut asked, policy, &settings, sizes)?;
     let [release] = plan.releases.as_mut_slice() else { return Err(one_release(terms.stream).into()) };
     let question = question(release, comparison, terms)?;
     plan.charge = Some(terms.stream.charge().map_err(|e| undrawn(terms.stream, &e))?);

@@ -72,10 +72,9 @@ fn planned(text: &str, policy: &Policy) -> Result<Plan, String> {
     });
     let mut sizes = plan::Sizes::new();
     for _ in 0..ROUNDS {
-        match plan::plan(statement.clone(), policy, &settings(policy), &sizes) {
+        match plan::plan(&mut statement, policy, &settings(policy), &sizes) {
             Ok(plan) => return Ok(plan),
-            Err(PlanError::NeedSize(size)) => drop(sizes.insert(size, 10)),
-            Err(PlanError::Anew(new)) => statement = *new,
+            Err(PlanError::NeedSizes(wanted)) => sizes.extend(wanted.into_iter().map(|size| (size, 10))),
             Err(PlanError::NeedTypes(..)) => return Err("types are needed".into()),
             Err(PlanError::NeedRows(_)) => return Err("rows are needed".into()),
             Err(PlanError::Refused(e)) => return Err(e.to_string()),
