@@ -2,7 +2,8 @@
 
 use super::flatten::Flattener;
 use crate::algebra::equivalence_classes::Col;
-use crate::algebra::source::Leaf;
+use crate::algebra::source::{Leaf, SetTree};
+use crate::expr::Node;
 use crate::refusals::unsupported;
 use answer::ClientError;
 use sql::ast::{Origin, Pos};
@@ -72,6 +73,20 @@ impl Flattener<'_> {
     /// Whether the analyst wrote this relation: what rules put there is nobody's condition either.
     pub(crate) fn is_written(&self, binding: usize) -> bool {
         self.binding(binding).is_none_or(|b| b.origin == Origin::Written)
+    }
+
+    /// Whether it is a column of such a relation, or what a relation of groups computes from one.
+    pub(crate) fn is_column_written(&self, (binding, name): &Col) -> bool {
+        let own = || {
+            let Leaf::Set(rows) = &self.scan_of(*binding)?.leaf else { return None };
+            let SetTree::Branch(groups) = &rows.tree else { return None };
+            let item = groups.items.get(name.strip_prefix('c')?.parse::<usize>().ok()?)?;
+            match item.node() {
+                Node::Column { binding, name } => Some((*binding, name.clone())),
+                _ => None,
+            }
+        };
+        self.is_written(*binding) && own().is_none_or(|own| self.is_column_written(&own))
     }
 
     /// Whether the analyst may name a column.

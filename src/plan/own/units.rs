@@ -357,7 +357,7 @@ impl Flattener<'_> {
         let reversed = equal(b.scalar(), a.scalar());
         let there = on.iter().any(|c| stands_in(c, &tie) || stands_in(c, &reversed));
         let (left, right) = (self.all_shown(&a.columns), self.all_shown(&b.columns));
-        let written = there && a.columns.iter().chain(&b.columns).all(|(b, _)| self.is_written(*b));
+        let written = there && a.columns.iter().chain(&b.columns).all(|c| self.is_column_written(c));
         self.added.push(Added { left, right, path: false, inside: false, written });
         if !there {
             on.push(tie);
