@@ -18,7 +18,6 @@ use plan::release::Cells;
 use plan::{Part, PartKind, Plan, Release, Settings, explain};
 use policy::{Accounting, Budget, Policy, Privacy, Scope, Table};
 use serde_json::{Map, Value, json};
-use sql::ast::{Expr, ExprKind};
 use sql::names::output_name;
 
 /// Everything that is known of a statement before it runs.
@@ -169,8 +168,7 @@ fn release(r: &Release, plan: &Plan, policy: &Policy) -> Value {
         .outputs
         .iter()
         .map(|(a, output)| {
-            let e = Expr::new(ExprKind::Aggregate(Box::new(a.clone())), None);
-            json!({ "name": output_name(&e, &plan.statement.bindings), "aggregates": output.parts() })
+            json!({ "name": explain::name(a, &plan.statement.bindings), "aggregates": output.parts() })
         })
         .collect();
     let mut of = json!({

@@ -10,8 +10,6 @@ use plan::release::{Output, PartKind, Release};
 use plan::words::short;
 use plan::{GroupingSets, Plan};
 use release::Noisy;
-use sql::ast::{Expr, ExprKind};
-use sql::names::output_name;
 
 /// Private groups up to so many are few: whoever sees them may wonder where the others are.
 const FEW: usize = 10;
@@ -109,8 +107,7 @@ fn retain<T>(column: &mut Vec<T>, kept: &[bool]) {
 fn drowned(plan: &Plan, release: &Release, noisy: &Noisy, empty_groups: bool) -> Option<Notice> {
     let mut each = Vec::new();
     for (aggregate, output) in release.outputs.iter().filter(|(a, _)| !plan::normalise::ages::is_rest(a)) {
-        let e = Expr::new(ExprKind::Aggregate(Box::new(aggregate.clone())), None);
-        let name = output_name(&e, &plan.statement.bindings);
+        let name = plan::explain::name(aggregate, &plan.statement.bindings);
         let told = |small: usize, all: usize, error: &str| {
             let of = match all {
                 1 => format!("{name} is"),

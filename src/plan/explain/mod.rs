@@ -5,7 +5,7 @@ mod parts;
 pub mod stream;
 pub mod summary;
 
-pub use parts::{bias, bounds, parameter};
+pub use parts::{bias, bounds, name, parameter};
 
 use crate::Plan;
 use crate::price::gaussian;

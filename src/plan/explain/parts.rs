@@ -16,7 +16,7 @@ use dp::quantile::Selector;
 use dp::suspicion::Meaning;
 use dp::{self, Charge, Distribution, Notion, Ratio, Weights};
 use policy::{Policy, Privacy};
-use sql::ast::{Expr, ExprKind};
+use sql::ast::{Aggregate, Binding, Expr, ExprKind, Origin, Rule};
 use sql::names::output_name;
 
 /// What is paid for and read first, and what it costs.
@@ -163,11 +163,10 @@ pub(super) fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &
     out.extend(share(r, plan));
     for (aggregate, output) in &r.outputs {
         let Output::CentredSum { sum, .. } = output else { continue };
-        let e = Expr::new(ExprKind::Aggregate(Box::new(aggregate.clone())), None);
         let centre = centre(r, *sum).normalized().to_plain_string();
         out.push(format!(
             "  Centred: {} is the noisy sum of values less {centre}, and {centre} for each row of the noisy count",
-            output_name(&e, &plan.statement.bindings)
+            name(aggregate, &plan.statement.bindings)
         ));
     }
     if sets.is_none_or(|s| s.sets.iter().any(|s| s.of == r.set && s.added.is_none())) {
@@ -268,13 +267,22 @@ fn share(r: &Release, plan: &Plan) -> Option<String> {
     Some(format!("  Share of the statement's price: {:.0} % of {unit}", 100.0 * own / whole))
 }
 
+/// What the number of an aggregate is called.
+pub fn name(aggregate: &Aggregate, bindings: &[Binding]) -> String {
+    let written = output_name(&Expr::new(ExprKind::Aggregate(Box::new(aggregate.clone())), None), bindings);
+    match aggregate.origin {
+        Origin::AddedBy(Rule::MonthsOfAges) => format!("the months of {written}"),
+        Origin::AddedBy(Rule::RestOfAges) => format!("the seconds of {written} below a month"),
+        _ => written,
+    }
+}
+
 /// The error of each aggregate, where so many groups are added up.
 fn expected(out: &mut Vec<String>, r: &Release, cells: usize, place: &str, plan: &Plan) {
     for (aggregate, output) in &r.outputs {
-        let e = Expr::new(ExprKind::Aggregate(Box::new(aggregate.clone())), None);
         out.push(format!(
             "  Expected error of {}: {place}{}",
-            output_name(&e, &plan.statement.bindings),
+            name(aggregate, &plan.statement.bindings),
             error95(r, output, cells)
         ));
     }

@@ -13,7 +13,7 @@ use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
 use dp::Pick;
 use policy::Policy;
 use sql::ast::{Aggregate, Expr, ExprKind};
-use sql::names::{derive, output_name};
+use sql::names::derive;
 
 /// How wrong the answer will be, and what is cut; of what costs nothing, what it is.
 pub fn sentences(plan: &Plan, policy: &Policy) -> Vec<String> {
@@ -63,8 +63,7 @@ fn errors(plan: &Plan) -> String {
     let mut each = Vec::new();
     for r in paying(plan) {
         for (aggregate, output) in r.outputs.iter().filter(|(a, _)| !is_end(a)) {
-            let e = Expr::new(ExprKind::Aggregate(Box::new(aggregate.clone())), None);
-            add(&mut each, error(r, output, &output_name(&e, &plan.statement.bindings)));
+            add(&mut each, error(r, output, &super::parts::name(aggregate, &plan.statement.bindings)));
         }
     }
     if each.is_empty() {

@@ -20,14 +20,7 @@ fn is_of_ages(a: &Aggregate) -> bool {
 
 /// Whether this is what an average of ages has below its months: beside them it is small, and its error says little of both.
 pub fn is_rest(a: &Aggregate) -> bool {
-    let of_age = |e: &Expr| matches!(&e.kind, ExprKind::Call { name: "age", .. });
-    let day =
-        |e: &Expr| matches!(&e.kind, ExprKind::Extract { field, expr } if field == "day" && of_age(expr));
-    let product = |e: &Expr| {
-        matches!(&e.kind, ExprKind::Binary { op: BinaryOp::Mul, left, right }
-            if left.kind == ExprKind::Literal(Literal::Number(DAY.into())) && day(right))
-    };
-    a.args.first().is_some_and(|e| e.any(&mut |e| product(e)))
+    a.origin == Origin::AddedBy(Rule::RestOfAges)
 }
 
 /// Seconds of a day.
@@ -75,13 +68,14 @@ fn of_parts(a: &Aggregate, pos: Pos) -> Expr {
         let field = new(ExprKind::Extract { field: field.to_owned(), expr: Box::new(expr) });
         if length == "1" { field } else { times(number(length), field) }
     };
-    let of = |fields: &[(&str, &str)], unit: &str| {
+    let of = |fields: &[(&str, &str)], unit: &str, rule: Rule| {
         let sum = fields.iter().copied().map(field).reduce(|a, b| binary(BinaryOp::Add, a, b));
-        let call = Aggregate { args: sum.into_iter().collect(), ..a.clone() };
+        let call = Aggregate { args: sum.into_iter().collect(), origin: Origin::AddedBy(rule), ..a.clone() };
         times(new(ExprKind::Aggregate(Box::new(call))), new(ExprKind::Interval(unit.to_owned())))
     };
-    let months = of(&[("year", "12"), ("month", "1")], "1 month");
+    let months = of(&[("year", "12"), ("month", "1")], "1 month", Rule::MonthsOfAges);
     let seconds = [("day", DAY), ("hour", "3600"), ("minute", "60"), ("second", "1")];
-    let rest = ExprKind::Call { name: "justify_hours", args: vec![of(&seconds, "1 second")] };
+    let rest =
+        ExprKind::Call { name: "justify_hours", args: vec![of(&seconds, "1 second", Rule::RestOfAges)] };
     binary(BinaryOp::Add, months, new(rest))
 }

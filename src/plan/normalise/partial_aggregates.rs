@@ -90,7 +90,16 @@ impl Partials {
 
     fn call(&self, name: &'static str, arg: Expr, filter: Option<Expr>) -> Expr {
         let (order_by, within_group) = (Vec::new(), Vec::new());
-        self.aggregate(Aggregate { name, args: vec![arg], distinct: false, order_by, filter, within_group })
+        let origin = Origin::AddedBy(Rule::MixedUnion);
+        self.aggregate(Aggregate {
+            name,
+            args: vec![arg],
+            distinct: false,
+            order_by,
+            filter,
+            within_group,
+            origin,
+        })
     }
 
     fn sum(&self, part: Expr, filter: Option<Expr>) -> Expr {

@@ -1,6 +1,6 @@
 //! Expressions: the few kinds that noisegate knows.
 
-use super::{Frame, OrderItem, Pos, Query};
+use super::{Frame, OrderItem, Origin, Pos, Query};
 use schema::SqlType;
 
 /// An expression. Two expressions are equal when they mean the same, wherever they stand.
@@ -349,6 +349,8 @@ pub struct Aggregate {
     pub filter: Option<Expr>,
     /// WITHIN GROUP (ORDER BY …).
     pub within_group: Vec<OrderItem>,
+    /// Who put it there.
+    pub origin: Origin,
 }
 
 /// A type to cast to: one of ours, with modifiers as printed.

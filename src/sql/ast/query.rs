@@ -218,6 +218,10 @@ pub enum Rule {
     MixedUnion,
     /// A table of which so many rows of each unit are read at most.
     Cap,
+    /// A sum or an average of ages: its months.
+    MonthsOfAges,
+    /// What it has below a month, in seconds.
+    RestOfAges,
 }
 
 impl Binding {

@@ -40,7 +40,9 @@ impl Resolver<'_> {
         let filter = f.filter.as_ref().map(|e| self.expr(e)).transpose()?;
         let within_group = self.order_items(&f.within_group)?;
         let kind = if class == Class::Aggregate {
-            ExprKind::Aggregate(Box::new(Aggregate { name, args, distinct, order_by, filter, within_group }))
+            let origin = Origin::Written;
+            let call = Aggregate { name, args, distinct, order_by, filter, within_group, origin };
+            ExprKind::Aggregate(Box::new(call))
         } else {
             if distinct || filter.is_some() || !order_by.is_empty() || !within_group.is_empty() {
                 let m = format!(

@@ -66,7 +66,8 @@ pub fn or_zero(e: Expr) -> Expr {
 /// An aggregate with a FILTER, if there is one.
 pub fn aggregate(name: &'static str, args: Vec<Expr>, filter: Option<Expr>) -> Expr {
     let (order_by, within_group) = (Vec::new(), Vec::new());
-    let aggregate = Aggregate { name, args, distinct: false, order_by, filter, within_group };
+    let origin = Origin::AddedBy(Rule::Collected);
+    let aggregate = Aggregate { name, args, distinct: false, order_by, filter, within_group, origin };
     Expr::new(ExprKind::Aggregate(Box::new(aggregate)), None)
 }
 
