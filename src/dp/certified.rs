@@ -3,7 +3,7 @@
 
 use super::Ratio;
 use super::exp::{PRECISION, div_ceil, exp_neg};
-use super::spec::BigRatio;
+use super::ratio::BigRatio;
 use num_bigint::BigUint;
 use num_traits::{One, ToPrimitive, Zero};
 
@@ -59,11 +59,6 @@ pub(super) fn ln_inverse_up(p: &BigRatio) -> Option<BigRatio> {
         step <<= 1u8;
     }
     Some(BigRatio::new(candidate, unit))
-}
-
-/// The same number, where numerator and denominator fit.
-pub(super) fn narrow(r: &BigRatio) -> Option<Ratio> {
-    Some(Ratio::new(r.numer().to_u128()?, r.denom().to_u128()?))
 }
 
 /// 2^-96 <= δ <= 1/2, in lowest terms.

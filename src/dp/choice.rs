@@ -5,7 +5,7 @@
 use super::accounting::{Kind, Rule, rule};
 use super::outline::{Form, releases_by_epsilon, releases_by_squares};
 use super::quantile::Selector;
-use super::spec::{exact, exact_integer};
+use super::ratio::{exact, exact_integer};
 use super::{Charge, DpError, Notion, Outline, Points, Ratio, Share, Spec};
 use num_traits::CheckedMul;
 

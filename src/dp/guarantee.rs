@@ -2,7 +2,7 @@
 
 use super::Ratio;
 use super::exp::{PRECISION, div_ceil, exp_neg, one};
-use super::spec::{BigRatio, exact};
+use super::ratio::{BigRatio, exact};
 use num_bigint::BigUint;
 use num_traits::One;
 

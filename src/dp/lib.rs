@@ -29,12 +29,14 @@ mod guarantee;
 pub mod interval;
 mod laplace;
 pub mod loss;
+mod mechanism;
 mod noise;
 mod outline;
 pub mod pld;
 mod points;
 pub mod quantile;
 pub mod randomised;
+mod ratio;
 pub mod rdp;
 mod rng;
 mod selection;
@@ -58,47 +60,11 @@ pub use exponential::Candidates;
 pub use gaussian::DiscreteGaussian;
 pub use guarantee::Guarantee;
 pub use laplace::DiscreteLaplace;
+pub use mechanism::{Event, Mechanism, Share};
 pub use noise::{Distribution, Noise, Sampler};
 pub use outline::{Form, Outline, ROUNDS, WEIGHT_OF_ONE, WHOLE};
 pub use points::{Pick, Points, PointsError};
+pub use ratio::{BigRatio, DpError, Ratio, ratio, split};
 pub use rng::{Entropy, EntropyError, KeyedRng, SecureRng};
 pub use sensitivity::Sensitivity;
-pub use spec::{BigRatio, Charge, Event, Mechanism, Selection, Share, Spec, Weights, split};
-
-/// Exact non-negative rationals: scales, ε, δ.
-pub type Ratio = num_rational::Ratio<u128>;
-
-/// Why a parameter cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DpError {
-    /// ε is zero (or not a number).
-    #[error("epsilon must be greater than zero")]
-    Epsilon,
-    /// δ of group selection is out of range.
-    #[error("delta of group selection must be between 2^-96 and 1/2")]
-    SelectionDelta,
-    /// A unit touches no group.
-    #[error("a release must allow at least one group per unit")]
-    NoGroups,
-    /// A numerator or denominator does not fit 96 bits.
-    #[error("noise scale or price is out of range: {0}")]
-    OutOfRange(&'static str),
-    /// The specifications cost another ε than the one that names the price.
-    #[error("the releases of a statement do not cost the epsilon that names its price")]
-    Mispriced,
-    /// A budget's δ does not fit its notion.
-    #[error("{0}")]
-    Budget(&'static str),
-}
-
-/// A decimal as an exact rational; None if it is negative or has more than 38 digits before or after the point.
-pub fn ratio(decimal: &bigdecimal::BigDecimal) -> Option<Ratio> {
-    let (digits, scale) = decimal.normalized().into_bigint_and_exponent();
-    let digits = u128::try_from(digits).ok()?;
-    let power = 10u128.checked_pow(u32::try_from(scale.unsigned_abs()).ok()?);
-    match scale {
-        0.. => Some(Ratio::new(digits, power?)),
-        _ if digits == 0 => Some(Ratio::from_integer(0)),
-        _ => digits.checked_mul(power?).map(Ratio::from_integer),
-    }
-}
+pub use spec::{Charge, Selection, Spec, Weights};

@@ -1,8 +1,8 @@
 //! Points of a public grid that are chosen in every group, by how many rows there are at each: quantiles, least and
 //! greatest values, modes.
 
+use super::mechanism::{Event, Mechanism};
 use super::quantile::{Bound, Extreme, Quantiles, Ranks, Selector, Side, inset};
-use super::spec::{Event, Mechanism};
 use super::topk::TopK;
 use super::{DpError, Entropy, EntropyError, Ratio, split};
 

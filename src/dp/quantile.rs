@@ -11,8 +11,8 @@ pub use bound::{Bound, Side};
 pub use extreme::{Extreme, inset};
 pub use many::Quantiles;
 
-use super::certified::narrow;
-use super::spec::{exact, exact_integer};
+use super::ratio::narrow;
+use super::ratio::{exact, exact_integer};
 use super::{Candidates, DpError, Entropy, EntropyError, Guarantee, Ratio};
 
 /// Numbers of rows over a public grid x₀ < x₁ < … of at least one point.

@@ -1,13 +1,14 @@
 //! What a release will draw, fixed from public data before anything is charged.
 
+use super::mechanism::{Event, Mechanism, Share};
 use super::outline::{Form, Outline, Shares, WHOLE};
 use super::quantile::Selector;
+use super::ratio::{BigRatio, exact, exact_integer, narrow, split};
 use super::topk::TopK;
 use super::{
     DiscreteGaussian, DiscreteLaplace, Distribution, DpError, Guarantee, Noise, Points, Ratio, Sensitivity,
 };
-use num_bigint::BigUint;
-use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, ToPrimitive, Zero};
+use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, Zero};
 
 /// What a unit adds to the number by which each of its groups is selected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,36 +88,6 @@ pub struct Spec {
     pub top: Option<TopK>,
 }
 
-/// A mechanism and the parameters that decide its privacy loss.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Mechanism {
-    /// Discrete Laplace noise of scale b on an integer in each group, each with a draw of its own.
-    DiscreteLaplace {
-        /// What one unit changes.
-        sensitivity: Sensitivity,
-        /// b.
-        scale: Ratio,
-    },
-    /// Discrete Gaussian noise of parameter σ² on an integer in each group, each with a draw of its own.
-    DiscreteGaussian {
-        /// What one unit changes.
-        sensitivity: Sensitivity,
-        /// σ².
-        variance: Ratio,
-    },
-    /// A mechanism that states what it promises rather than what it draws: a sparse vector stream, for one.
-    Guaranteed(Guarantee),
-}
-
-/// A mechanism used so many times on the same unit's data.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
-    /// The mechanism.
-    pub mechanism: Mechanism,
-    /// How often.
-    pub times: u32,
-}
-
 /// The price of a statement, in no notion yet: each budget turns the events into its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Charge {
@@ -126,12 +97,6 @@ pub struct Charge {
     pub events: Vec<Event>,
     /// δ of group selection, all releases together.
     pub selection_delta: Ratio,
-}
-
-/// An equal share of ε (or δ) for each of `n`. The shares add up to it exactly.
-pub fn split(whole: &Ratio, n: usize) -> Result<Ratio, DpError> {
-    let n = u128::try_from(n).unwrap_or(u128::MAX);
-    whole.checked_div(&Ratio::from_integer(n)).ok_or(DpError::OutOfRange("a price split over its releases"))
 }
 
 impl Spec {
@@ -270,65 +235,6 @@ impl Spec {
     }
 }
 
-impl Event {
-    /// This noise on an integer in each group, of this sensitivity.
-    pub fn noise(sensitivity: Sensitivity, noise: Distribution) -> Self {
-        let mechanism = match noise {
-            // No noise on what a unit can change has no price, in any notion.
-            Distribution::None => Mechanism::DiscreteLaplace { sensitivity, scale: Ratio::from_integer(0) },
-            Distribution::Laplace { scale } => Mechanism::DiscreteLaplace { sensitivity, scale },
-            Distribution::Gaussian { variance } => Mechanism::DiscreteGaussian { sensitivity, variance },
-        };
-        Self { mechanism, times: 1 }
-    }
-
-    /// The pure ε of all uses together, l₁/b. None where there is none: Gaussian noise, or no noise on what a unit
-    /// can change.
-    pub fn epsilon(&self) -> Option<Ratio> {
-        match self.share()? {
-            Share::Epsilon(e) => narrow(&e),
-            Share::Square(_) => None,
-        }
-    }
-
-    /// What all uses together add to the name of a price: ε = l₁/b for Laplace noise, ε² = l₂²/σ² for
-    /// Gaussian noise. None where there is none: no noise on what a unit can change.
-    pub fn share(&self) -> Option<Share> {
-        let (moved, parameter) = match &self.mechanism {
-            Mechanism::DiscreteLaplace { sensitivity, scale } => (sensitivity.l1, scale),
-            Mechanism::DiscreteGaussian { sensitivity, variance } => (sensitivity.l2_squared, variance),
-            Mechanism::Guaranteed(guarantee) => return share_of(guarantee, self.times),
-        };
-        let used = moved != 0 && self.times != 0;
-        if used && (*parameter.numer() == 0 || *parameter.denom() == 0) {
-            return None;
-        }
-        let per = if used {
-            exact_integer(self.times) * exact_integer(moved) / exact(parameter)
-        } else {
-            exact_integer(0u8)
-        };
-        Some(match &self.mechanism {
-            Mechanism::DiscreteGaussian { .. } => Share::Square(per),
-            _ => Share::Epsilon(per),
-        })
-    }
-}
-
-/// The share of a stated guarantee: ε, or ε² = μ² = 2ρ where there is no ε.
-fn share_of(guarantee: &Guarantee, times: u32) -> Option<Share> {
-    let n = exact_integer(times);
-    Some(match guarantee {
-        Guarantee::Pure { epsilon }
-        | Guarantee::BoundedRange { epsilon }
-        | Guarantee::Approximate { epsilon, .. } => {
-            Share::Epsilon((*epsilon.denom() != 0).then(|| exact(epsilon) * n)?)
-        }
-        Guarantee::Concentrated { rho } => Share::Square(rho * exact_integer(2u8) * n),
-        Guarantee::Gaussian { square } => Share::Square(square * n),
-    })
-}
-
 impl Charge {
     /// The charge for one use of a mechanism that is known by its (ε, δ) alone, named by its ε. Its δ is in the event: it
     /// is no group selection's.
@@ -369,32 +275,6 @@ impl Charge {
             .ok_or(DpError::OutOfRange("the delta of a statement"))?;
         Ok(Self { epsilon: *epsilon, events, selection_delta })
     }
-}
-
-/// A part of a price's name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Share {
-    /// ε: these add up.
-    Epsilon(BigRatio),
-    /// ε²: of these the squares add up.
-    Square(BigRatio),
-}
-
-/// A rational that nothing overflows.
-pub type BigRatio = num_rational::Ratio<BigUint>;
-
-/// The same number. The denominator is not zero.
-pub(super) fn exact(r: &Ratio) -> BigRatio {
-    BigRatio::new(BigUint::from(*r.numer()), BigUint::from(*r.denom()))
-}
-
-pub(super) fn exact_integer(n: impl Into<BigUint>) -> BigRatio {
-    BigRatio::from_integer(n.into())
-}
-
-/// The same number, where it fits.
-fn narrow(r: &BigRatio) -> Option<Ratio> {
-    Some(Ratio::new_raw(r.numer().to_u128()?, r.denom().to_u128()?))
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! The most frequent of a public list, or the k most frequent.
 
-use super::certified::narrow;
+use super::mechanism::{Event, Mechanism};
 use super::quantile::Selector;
-use super::spec::{Event, Mechanism, exact, exact_integer};
+use super::ratio::narrow;
+use super::ratio::{exact, exact_integer};
 use super::{Candidates, DpError, Entropy, EntropyError, Guarantee, Ratio, split};
 
 /// The k candidates with the greatest counts, in order; the mode for k = 1.

@@ -9,16 +9,17 @@
 //! No clock and no network: moments are given by who calls.
 
 mod deliver;
+mod error;
 mod rules;
 mod spool;
 mod writers;
 
 pub use deliver::to_folder;
+pub use error::{FormError, Full, SpoolError};
 pub use rules::{Promise, Rules, Ruling};
-pub use spool::{Accepted, Batch, Full, Spool, SpoolError};
+pub use spool::{Accepted, Batch, Spool};
 pub use writers::Writers;
 
-use dp::EntropyError;
 use encode::{Collection, Message, OpenError, Opened, ShufflerKey};
 
 /// Who opens the outer layer, of the collections that it knows.
@@ -58,23 +59,6 @@ impl Shuffler {
     /// What stands for a writer: a digest under a secret that is derived from the key, so that a stolen spool names nobody.
     pub fn writer(&self, name: &str) -> [u8; 16] {
         writers::digest(&self.key.text(), name)
-    }
-}
-
-/// A batch could not be formed.
-#[derive(Debug, thiserror::Error)]
-pub enum FormError {
-    /// The spool failed.
-    #[error(transparent)]
-    Spool(#[from] SpoolError),
-    /// No random bits: nothing was formed.
-    #[error(transparent)]
-    Entropy(#[from] EntropyError),
-}
-
-impl From<rusqlite::Error> for FormError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Spool(error.into())
     }
 }
 

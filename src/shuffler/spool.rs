@@ -3,7 +3,7 @@
 //! WAL with `synchronous=FULL`: a commit is on disk when it returns. No table has an order of arrival: keys are random ids. What
 //! is deleted is overwritten (`secure_delete`).
 
-use super::FormError;
+use super::error::{FormError, Full, SpoolError};
 use super::rules::{Rules, Ruling};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,28 +11,6 @@ use dp::Entropy;
 use encode::{Collection, Opened};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use std::path::Path;
-
-/// The spool cannot be read or written.
-#[derive(Debug, thiserror::Error)]
-pub enum SpoolError {
-    /// SQLite's word.
-    #[error("the spool failed: {0}")]
-    Sqlite(#[from] rusqlite::Error),
-    /// Of another version.
-    #[error("{0:?} is no spool of this version of noisegate")]
-    Version(String),
-    /// The file cannot be made.
-    #[error("{0}: {1}")]
-    File(String, std::io::Error),
-    /// More waits than may.
-    #[error(transparent)]
-    Full(#[from] Full),
-}
-
-/// There is no room for more reports until some have gone out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the shuffler has no room for more reports now; send them again later")]
-pub struct Full;
 
 /// How many of some reports are new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

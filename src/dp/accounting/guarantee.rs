@@ -3,8 +3,8 @@
 use super::{Cost, Kind, Notion, ORDERS, Rule, UNITS_PER_ONE, Unpriced, limits, rule, units_up};
 use crate::exp::div_ceil;
 use crate::interval::Interval;
+use crate::ratio::{BigRatio, exact, exact_integer};
 use crate::rdp::Curve;
-use crate::spec::{BigRatio, exact, exact_integer};
 use crate::{Guarantee, Ratio, gdp};
 use num_traits::{ToPrimitive, Zero};
 

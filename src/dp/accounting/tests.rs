@@ -292,7 +292,7 @@ fn decimals_are_exact() {
 /// Mutations: its δ forgotten, its uses counted once, noise beside it left out.
 #[test]
 fn rule_21_a_stated_guarantee_is_charged_by_the_table() {
-    use crate::{Guarantee, spec::exact};
+    use crate::{Guarantee, ratio::exact};
     let (epsilon, delta) = (Ratio::new(1, 2), Ratio::new(1, 1_000_000));
     let square = exact(&Ratio::new(1, 4));
     let stated = [

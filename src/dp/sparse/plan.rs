@@ -1,7 +1,8 @@
 //! How much noise a stream draws, and what it costs.
 
-use crate::certified::{is_usual_delta, ln_inverse_up, narrow, round_up, sqrt_up};
-use crate::spec::{BigRatio, exact, exact_integer};
+use crate::certified::{is_usual_delta, ln_inverse_up, round_up, sqrt_up};
+use crate::ratio::narrow;
+use crate::ratio::{BigRatio, exact, exact_integer};
 use crate::{DiscreteLaplace, DpError, Guarantee, Ratio};
 use num_bigint::BigUint;
 use num_traits::{CheckedAdd, One};

@@ -310,7 +310,7 @@ impl<'a> Planner<'a> {
                 return Err(cut_off(s.pos).into());
             }
             // What it is read as, and whether it is of one unit, is seen here first.
-            flattener.selected(flatten::NO_BINDING, s, order_by, flatten::Place::TOP, s.pos)?;
+            flattener.selected(None, s, order_by, flatten::Place::TOP, s.pos)?;
             return Ok(Rel::Private);
         }
         if !grouped {

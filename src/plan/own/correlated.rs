@@ -5,7 +5,7 @@
 //! the unit among them (soundness rule 9). Where there is no group, aggregates are NULL and counts are 0, as in an aggregate
 //! of no rows. A value of a public table is one of a LEFT JOIN by a key, which has one partner at most.
 
-use super::flatten::{Draft, Flattener, NO_BINDING, Place, Result};
+use super::flatten::{Draft, Flattener, Place, Result};
 use super::per_unit::Selected;
 use crate::algebra::source::{Leaf, Over, SetTree};
 use crate::refusals::unsupported;
@@ -102,7 +102,7 @@ impl Flattener<'_> {
             });
             let grouped = Select { items, group_by, filter, ..s.clone() };
             let Selected { draft, mut items } =
-                self.selected(NO_BINDING, &grouped, &[], at, pos).map_err(|e| untied(e, pos))?;
+                self.selected(None, &grouped, &[], at, pos).map_err(|e| untied(e, pos))?;
             let value = items.pop().ok_or_else(of_rows)?;
             (draft, items, self.counts_are_0(value))
         } else {

@@ -30,9 +30,6 @@ pub(crate) type Result<T> = std::result::Result<T, ClientError>;
 /// Relations under one release, those of CTEs as often as they are read: PostgreSQL's planning time grows fast with them.
 const MAX_RELATIONS: usize = 100;
 
-/// The binding of what has none.
-pub(crate) const NO_BINDING: usize = usize::MAX;
-
 /// Joins before units are found.
 pub(crate) enum Draft {
     /// A scan, by its place.
@@ -442,7 +439,7 @@ impl<'a> Flattener<'a> {
             _ => return self.set(binding, q, at.nullable, pos),
         };
         let before = self.scans.len();
-        let Selected { draft, items } = self.selected(binding, s, order_by, at, pos)?;
+        let Selected { draft, items } = self.selected(Some(binding), s, order_by, at, pos)?;
         let own: HashSet<usize> =
             self.scans.get(before..).unwrap_or_default().iter().map(|s| s.binding).collect();
         let columns = items.into_iter().map(|expr| {

@@ -101,10 +101,10 @@ impl<'a> Flattener<'a> {
         Ok(false)
     }
 
-    /// The rows of a SELECT below a release. `binding`: the derived table that it is, or is part of.
+    /// The rows of a SELECT below a release. `binding`: the derived table that it is, or is part of, if it is one.
     pub(crate) fn selected(
         &mut self,
-        binding: usize,
+        binding: Option<usize>,
         s: &Select,
         order_by: &[OrderItem],
         at: Place,
@@ -153,7 +153,7 @@ impl<'a> Flattener<'a> {
     }
 
     /// What windows stand over: rows, or groups of them.
-    fn below(&self, binding: usize, s: &Select, pos: Pos) -> Result<(Under<'a>, Vec<Expr>)> {
+    fn below(&self, binding: Option<usize>, s: &Select, pos: Pos) -> Result<(Under<'a>, Vec<Expr>)> {
         let mut inner = self.nested(false);
         let (draft, conditions, items) = if is_grouped(s) {
             let Selected { draft, items } = inner.grouped(binding, s, Place::TOP, pos)?;
@@ -169,7 +169,7 @@ impl<'a> Flattener<'a> {
     /// DISTINCT ON: the rows that a window numbers 1.
     fn first_of_each(
         &mut self,
-        binding: usize,
+        binding: Option<usize>,
         (s, on, order_by): (&Select, &[Expr], &[OrderItem]),
         at: Place,
         pos: Pos,
@@ -228,7 +228,7 @@ impl<'a> Flattener<'a> {
     }
 
     /// GROUP BY the unit, and perhaps more.
-    fn grouped(&mut self, binding: usize, s: &Select, at: Place, pos: Pos) -> Result<Selected> {
+    fn grouped(&mut self, binding: Option<usize>, s: &Select, at: Place, pos: Pos) -> Result<Selected> {
         let mut inner = self.nested(false);
         let (draft, conditions) = inner.draft(s)?;
         let mut keys = keys(s).iter().map(|k| inner.expand(k)).collect::<Result<Vec<_>>>()?;
@@ -267,7 +267,7 @@ impl<'a> Flattener<'a> {
     /// Windows partitioned by the unit, and perhaps more.
     fn windowed(
         &mut self,
-        binding: usize,
+        binding: Option<usize>,
         mut under: Under<'a>,
         items: &[Expr],
         at: Place,
@@ -301,7 +301,7 @@ impl<'a> Flattener<'a> {
     /// The scan of what was made.
     fn scan_over(
         &mut self,
-        binding: usize,
+        binding: Option<usize>,
         under: Under<'a>,
         made: Made,
         (items, over): (Vec<Scalar>, Over),
@@ -313,9 +313,11 @@ impl<'a> Flattener<'a> {
         let mut branch = inner.branch(tree, filter, items);
         (branch.over, branch.bound) = (over, bound);
         self.absorb(&inner);
-        self.origin.insert(made.binding, *self.origin.get(&binding).unwrap_or(&binding));
+        if let Some(derived) = binding {
+            self.origin.insert(made.binding, *self.origin.get(&derived).unwrap_or(&derived));
+        }
         let tree = SetTree::Branch(Box::new(branch));
-        let capped = match self.binding(binding).map(|b| &b.source) {
+        let capped = match binding.and_then(|b| self.binding(b)).map(|b| &b.source) {
             Some(Source::Capped { table, rows }) => Some((*table, *rows)),
             _ => None,
         };

@@ -4,7 +4,7 @@
 //! of unit u is kept then depends on rows of u. A public one needs no tie; what it says of the row around it obeys the
 //! same allow-list as every row expression.
 
-use super::flatten::{Draft, Flattener, NO_BINDING, Place, Result};
+use super::flatten::{Draft, Flattener, Place, Result};
 use super::per_unit::Selected;
 use super::units::{Block, Found, Outside, Owner, stands_in};
 use crate::algebra::equivalence_classes::Col;
@@ -84,7 +84,7 @@ impl<'a> Flattener<'a> {
     fn inside(&self, (select, order_by): (&Select, &[OrderItem]), pos: Pos) -> Result<Inside<'a>> {
         let private = select.from.iter().any(|f| self.is_private(f));
         let mut inner = self.nested(true);
-        let Selected { draft, items } = inner.selected(NO_BINDING, select, order_by, Place::TOP, pos)?;
+        let Selected { draft, items } = inner.selected(None, select, order_by, Place::TOP, pos)?;
         let conditions = inner.finished()?;
         inner.no_optional(pos)?;
         Ok(Inside { inner, draft, conditions, items, private })

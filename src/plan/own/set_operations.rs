@@ -3,7 +3,7 @@
 //! The unit stands in the same place of every branch, with one type (soundness rule 10). Rows are equal only where
 //! their units are, so that what a row of unit u meets in another branch is a row of u.
 
-use super::flatten::{Draft, Flattener, NO_BINDING, Place, Result};
+use super::flatten::{Draft, Flattener, Place, Result};
 use super::per_unit::Selected;
 use super::units::{Outside, Owner};
 use crate::algebra::equivalence_classes::Col;
@@ -131,8 +131,7 @@ impl Flattener<'_> {
             }
             return Ok(row);
         }
-        let Selected { draft, items: selected } =
-            inner.selected(NO_BINDING, select, order_by, Place::TOP, pos)?;
+        let Selected { draft, items: selected } = inner.selected(None, select, order_by, Place::TOP, pos)?;
         let conditions = inner.finished()?;
         inner.no_optional(select.pos)?;
         let block = inner.block(draft, &conditions, &Outside::default())?;
