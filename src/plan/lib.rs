@@ -4,11 +4,12 @@
 //! over a private relation becomes a [`Release`]; everything above it is post-processing. What fits no rule is
 //! refused here, before the backend hears of the statement.
 //!
-//! Folders stand in the order in which they use each other, and no import runs up (`tests/layers`):
+//! Folders stand in the order in which they use each other, and no import runs up, but between `expr` and `algebra` (`tests/layers`):
 //!
 //! | folder | what it does |
 //! |---|---|
 //! | `syntax` | questions about a statement as it is written |
+//! | `facts` | what PostgreSQL is asked for before there can be a plan: types, rows, sizes |
 //! | `normalise` | rules that write it in another way, which means the same |
 //! | `expr`, `algebra` | expressions over one row, and relations whose rows belong to units |
 //! | `own` | from FROM and WHERE to relations of which each row has one owner |
@@ -68,23 +69,50 @@ pub fn plan(
     sizes: &Sizes,
 ) -> Result<Plan, PlanError> {
     loop {
-        if let Some(free) = free::plan(statement, policy) {
-            return Ok(free);
-        }
-        let own = Settings { ends: settings.ends.of(&statement.query), ..settings.clone() };
-        let mut otherwise = None;
-        let counts = Counts::new(sizes);
-        let cut = cut::cut(statement, policy, &own, &counts, &mut otherwise);
-        match counts.complete(cut)?.and_then(|cut| price::of(cut, &own)) {
-            Ok(plan) => {
-                let plan = Plan { statement: statement.clone(), ..plan };
-                return price::accuracy::priced(plan, policy, settings);
-            }
-            Err(e) => match otherwise.map(|o| o.written(statement, policy)).transpose()?.flatten() {
+        let taken = statement.spend.taken();
+        let planned = match attempt(statement, policy, settings, sizes) {
+            Ok(Attempt::Anew(new)) => {
                 // Each time is charged to the statement's account, which ends.
-                Some(new) => *statement = new,
-                None => return Err(e),
-            },
+                *statement = *new;
+                continue;
+            }
+            Ok(Attempt::Planned(plan)) => Ok(*plan),
+            Err(e) => Err(e),
+        };
+        // What is planned again, with a fact more or for another price, is not charged twice.
+        statement.spend.back_to(taken);
+        return planned;
+    }
+}
+
+/// What comes of a statement as it stands.
+enum Attempt {
+    /// Its plan.
+    Planned(Box<Plan>),
+    /// It fits no rule; this one means the same.
+    Anew(Box<Statement>),
+}
+
+fn attempt(
+    statement: &Statement,
+    policy: &Policy,
+    settings: &Settings,
+    sizes: &Sizes,
+) -> Result<Attempt, PlanError> {
+    if let Some(free) = free::plan(statement, policy) {
+        return Ok(Attempt::Planned(Box::new(free)));
+    }
+    let own = Settings { ends: settings.ends.of(&statement.query), ..settings.clone() };
+    let (counts, mut otherwise) = (Counts::new(sizes), None);
+    let cut = cut::cut(statement, policy, &own, &counts, &mut otherwise);
+    match counts.complete(cut)?.and_then(|cut| price::of(cut, &own)) {
+        Ok(plan) => {
+            let plan = Plan { statement: statement.clone(), ..plan };
+            Ok(Attempt::Planned(Box::new(price::accuracy::priced(plan, policy, settings)?)))
         }
+        Err(e) => match otherwise.map(|o| o.written(statement, policy)).transpose()?.flatten() {
+            Some(new) => Ok(Attempt::Anew(Box::new(new))),
+            None => Err(e),
+        },
     }
 }

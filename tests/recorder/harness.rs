@@ -190,9 +190,11 @@ impl Lab {
         loop {
             match plan_with(&mut statement, &self.policy, settings, &self.sizes, stream) {
                 Ok(mut p) => {
-                    // The plan is a function of statement, policy and settings.
+                    // The plan is a function of statement, policy and settings, and planning it again costs its account nothing.
+                    let taken = statement.spend.taken();
                     let again = plan_with(&mut statement, &self.policy, settings, &self.sizes, stream)
                         .unwrap_or_else(|e| panic!("{e:?}"));
+                    assert_eq!(statement.spend.taken(), taken, "{text}");
                     assert_eq!(p.fetches, again.fetches, "{text}");
                     assert_eq!(p.typed, again.typed, "{text}");
                     assert_eq!(p.plan.charge, again.plan.charge, "{text}");
