@@ -14,8 +14,7 @@ use answer::{ClientError, Notice, SqlState};
 use dp::{Distribution, Ratio};
 use plan::price::row_choice::{self, RowChoice};
 use plan::reach::columns::Beside;
-use plan::words::decimal;
-use plan::words::short;
+use plan::words::{decimal, short};
 use plan::{Plan, PlanError};
 use policy::Mode;
 use release::Noisy;
@@ -137,9 +136,7 @@ impl Session {
             match row_choice::of(plan, &gateway.policy, settings, &gateway.known.sizes.known(), most) {
                 Ok(choice) => break choice,
                 Err(PlanError::NeedSizes(sizes)) => {
-                    for size in sizes {
-                        gateway.known.sizes.measure(&gateway.backend, &gateway.policy, size).await?;
-                    }
+                    gateway.known.sizes.measure(&gateway.backend, &gateway.policy, sizes).await?;
                 }
                 Err(e) => return Err(unplanned(e)),
             }

@@ -24,13 +24,20 @@ impl DomainSizes {
         sizes.iter().map(|(k, (n, _))| (k.clone(), *n)).collect()
     }
 
-    /// Measures a public table, by the login that reads public tables only.
+    /// Measures public tables, by the login that reads public tables only.
     pub(super) async fn measure(
         &self,
         backend: &Backend,
         policy: &Policy,
-        size: Size,
+        sizes: Vec<Size>,
     ) -> Result<(), ClientError> {
+        for size in sizes {
+            self.measure_one(backend, policy, size).await?;
+        }
+        Ok(())
+    }
+
+    async fn measure_one(&self, backend: &Backend, policy: &Policy, size: Size) -> Result<(), ClientError> {
         let sql = print::size(policy, &size);
         let settings = backend::Settings::default();
         let rows = backend.query(&settings, &sql, &[], &[0]).await.map_err(RelayError::into_finish_error)?;

@@ -167,9 +167,7 @@ impl Session {
                     self.read_public(statement, &wanted, &gateway.policy, constants).await?;
                 }
                 Err(PlanError::NeedSizes(sizes)) => {
-                    for size in sizes {
-                        gateway.known.sizes.measure(&gateway.backend, &gateway.policy, size).await?;
-                    }
+                    gateway.known.sizes.measure(&gateway.backend, &gateway.policy, sizes).await?;
                 }
             }
         }

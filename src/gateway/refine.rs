@@ -16,8 +16,7 @@ use answer::{ClientError, Notice, SqlState};
 use dp::{Distribution, Ratio};
 use plan::Plan;
 use plan::price::accuracy::{Number, least, proportional, rounded_price};
-use plan::words::decimal;
-use plan::words::short;
+use plan::words::{decimal, short};
 use release::{Noisy, combine};
 
 /// The parts of `noisegate.epsilon` that the first releases take, in this order, until the numbers are large beside their noise.

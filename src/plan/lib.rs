@@ -105,11 +105,8 @@ fn attempt(
     let own = Settings { ends: settings.ends.of(&statement.query), ..settings.clone() };
     let (counts, mut otherwise) = (Counts::new(sizes), None);
     let cut = cut::cut(statement, policy, &own, &counts, &mut otherwise);
-    match counts.complete(cut)?.and_then(|cut| price::of(cut, &own)) {
-        Ok(plan) => {
-            let plan = Plan { statement: statement.clone(), ..plan };
-            Ok(Attempt::Planned(Box::new(price::accuracy::priced(plan, policy, settings)?)))
-        }
+    match counts.complete(cut)?.and_then(|cut| price::of(statement, cut, &own)) {
+        Ok(plan) => Ok(Attempt::Planned(Box::new(price::accuracy::priced(plan, policy, settings)?))),
         Err(e) => match otherwise.map(|o| o.written(statement, policy)).transpose()?.flatten() {
             Some(new) => Ok(Attempt::Anew(Box::new(new))),
             None => Err(e),

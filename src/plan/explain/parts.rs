@@ -6,8 +6,7 @@ use crate::bound::work::Work;
 use crate::expr::{Node, Scalar};
 use crate::price::gaussian;
 use crate::release::Axis;
-use crate::release::expected_error::units_of;
-use crate::release::expected_error::{centre, error95};
+use crate::release::expected_error::{centre, error95, units_of};
 use crate::release::{Cells, Output, PartKind, Release};
 use crate::words::{approximate, decimal, distance, short};
 use crate::{GroupingSets, Plan};
@@ -271,8 +270,8 @@ fn share(r: &Release, plan: &Plan) -> Option<String> {
 pub fn name(aggregate: &Aggregate, bindings: &[Binding]) -> String {
     let written = output_name(&Expr::new(ExprKind::Aggregate(Box::new(aggregate.clone())), None), bindings);
     match aggregate.origin {
-        Origin::AddedBy(Rule::MonthsOfAges) => format!("the months of {written}"),
-        Origin::AddedBy(Rule::RestOfAges) => format!("the seconds of {written} below a month"),
+        Origin::AddedBy(Rule::MonthsOfAges) => format!("{written} in months"),
+        Origin::AddedBy(Rule::RestOfAges) => format!("{written} below a month in seconds"),
         _ => written,
     }
 }

@@ -12,19 +12,15 @@ use crate::words::short;
 use crate::{Plan, PlanError, Release, Settings};
 use answer::ClientError;
 use dp::{Choice, Why};
-use sql::ast::{Body, Query, Statement};
-use std::collections::HashMap;
+use sql::ast::Statement;
 
-/// The price of a statement, of which everything is there but itself.
-pub(crate) fn of(cut: Cut, settings: &Settings) -> Result<Plan, PlanError> {
+/// The plan of a statement that was cut: its noise, and its charge.
+pub(crate) fn of(statement: &Statement, cut: Cut, settings: &Settings) -> Result<Plan, PlanError> {
     let Cut { mut releases, stages, grouping_sets, private_ctes, tables } = cut;
     let (charge, noise) = price(&mut releases, settings)?.unzip();
     let noise = noise.unwrap_or_default();
-    let query = Query::of(Body::Values(Vec::new()));
-    let (bindings, types) = (Vec::new(), HashMap::new());
-    let statement = Statement { query, bindings, types, spend: Default::default() };
     Ok(Plan {
-        statement,
+        statement: statement.clone(),
         releases,
         stages,
         grouping_sets,
