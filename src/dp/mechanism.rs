@@ -10,14 +10,14 @@ use super::sensitivity::Sensitivity;
 pub enum Mechanism {
     /// Discrete Laplace noise of scale b on an integer in each group, each with a draw of its own.
     DiscreteLaplace {
-        /// What one unit changes.
+        /// The norms of what one unit changes.
         sensitivity: Sensitivity,
         /// b.
         scale: Ratio,
     },
     /// Discrete Gaussian noise of parameter σ² on an integer in each group, each with a draw of its own.
     DiscreteGaussian {
-        /// What one unit changes.
+        /// The norms of what one unit changes.
         sensitivity: Sensitivity,
         /// σ².
         variance: Ratio,
@@ -56,7 +56,7 @@ impl Event {
         }
     }
 
-    /// What all uses together add to the name of a price: ε = l₁/b for Laplace noise, ε² = l₂²/σ² for
+    /// The share that all uses together add to the name of a price: ε = l₁/b for Laplace noise, ε² = l₂²/σ² for
     /// Gaussian noise. None where there is none: no noise on what a unit can change.
     pub fn share(&self) -> Option<Share> {
         let (moved, parameter) = match &self.mechanism {

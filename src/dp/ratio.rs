@@ -44,7 +44,7 @@ pub fn ratio(decimal: &bigdecimal::BigDecimal) -> Option<Ratio> {
 /// A rational that nothing overflows.
 pub type BigRatio = num_rational::Ratio<BigUint>;
 
-/// The same number. The denominator is not zero.
+/// The rational without a bound that is the same number. The denominator is not zero.
 pub(crate) fn exact(r: &Ratio) -> BigRatio {
     BigRatio::new(BigUint::from(*r.numer()), BigUint::from(*r.denom()))
 }
@@ -59,7 +59,7 @@ pub fn split(whole: &Ratio, n: usize) -> Result<Ratio, DpError> {
     whole.checked_div(&Ratio::from_integer(n)).ok_or(DpError::OutOfRange("a price split over its releases"))
 }
 
-/// The same number, where it fits.
+/// The bounded rational that is the same number, where it fits.
 pub(crate) fn narrow(r: &BigRatio) -> Option<Ratio> {
     Some(Ratio::new_raw(r.numer().to_u128()?, r.denom().to_u128()?))
 }

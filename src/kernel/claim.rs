@@ -1,9 +1,9 @@
-//! What is proven of a text.
+//! The claim that is proven of a text.
 
 use super::weights::Weights;
 use std::collections::BTreeSet;
 
-/// What one unit can change in the answer of a text.
+/// A bound on what one unit can change in the answer of a text.
 ///
 /// A row of the answer holds the keys of a group, the number of its units where it [selects](Self::selects) or what these add up to by
 /// its [weights](Self::weights), and an integer for each part. Between neighbours at most [`l0`](Self::l0) rows differ, come or go, and in each of them the number of units by at
@@ -11,13 +11,13 @@ use std::collections::BTreeSet;
 /// as one whose integers were 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// It takes a seed as `$1`. What it takes behind has nothing to do with private rows but through what was released.
+    /// The text takes a seed as `$1`. What it takes behind has nothing to do with private rows but through what was released.
     pub seeded: bool,
     /// How many columns are group keys. They come first.
     pub keys: usize,
     /// The column behind the keys counts the units of the group, or adds up what they weigh.
     pub selects: bool,
-    /// What a unit adds to that column.
+    /// The weight that a unit adds to that column.
     pub weights: Weights,
     /// The columns behind.
     pub parts: Vec<Part>,
@@ -44,7 +44,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// What changes by at most `linf` in each of `l0` groups.
+    /// The part that changes by at most `linf` in each of `l0` groups.
     pub fn in_each(linf: u128, l0: Option<u64>) -> Self {
         let times = |n: u128| n.checked_mul(l0?.into());
         Self { linf, l1: times(linf), l2_squared: linf.checked_mul(linf).and_then(times), rises: false }
@@ -56,7 +56,7 @@ impl Part {
         Self { rises, ..self }
     }
 
-    /// What changes as one or the other says.
+    /// The part that changes as one or the other says.
     pub(super) fn either(self, other: Self) -> Self {
         let most = |a: Option<u128>, b: Option<u128>| a.zip(b).map(|(a, b)| a.max(b));
         Self {
@@ -67,12 +67,12 @@ impl Part {
         }
     }
 
-    /// What changes by at most this in all groups together, all of which may be in one.
+    /// The part that changes by at most this in all groups together, all of which may be in one.
     pub fn in_all(l1: u128) -> Self {
         Self::in_both(l1, l1)
     }
 
-    /// What changes by at most `l1` in all groups together, and by at most `linf` in each.
+    /// The part that changes by at most `l1` in all groups together, and by at most `linf` in each.
     pub fn in_both(l1: u128, linf: u128) -> Self {
         let linf = linf.min(l1);
         Self { linf, l1: Some(l1), l2_squared: linf.checked_mul(l1), rises: false }
