@@ -3,7 +3,7 @@
 use super::{alias, ident, number, scalar, string, table};
 use plan::expr::domain::{Domain, Image};
 use plan::expr::print::{ZONE, float, in_zone, moment};
-use plan::expr::{BASES, Scalar, VALUE};
+use plan::expr::{Scalar, StandIn, VALUE};
 use plan::release::Release;
 use policy::Policy;
 use schema::SqlType;
@@ -48,7 +48,7 @@ fn image(image: &Image, policy: &Policy) -> String {
     let value = scalar::key(&image.of, false);
     let bases = image.bases.iter().enumerate().map(|(i, b)| {
         let rows = of(&b.domain, &b.ty, b.null, &i.to_string(), policy);
-        format!("({rows}) AS {}({VALUE})", alias(BASES + i))
+        format!("({rows}) AS {}({VALUE})", alias(StandIn::Base(i).binding()))
     });
     let from: Vec<String> = bases.collect();
     let present = image.of.nullable().then(|| format!("({value}) IS NOT NULL"));

@@ -134,7 +134,7 @@ fn zones(statement: &mut Statement) -> Vec<Expr> {
 
 /// Whether any table of the statement is private.
 fn reads_private(statement: &Statement, policy: &Policy) -> bool {
-    statement.bindings.iter().any(|b| match b.source {
+    statement.bindings.iter().any(|(_, b)| match b.source {
         Source::Table(t) => policy.tables.get(t).is_none_or(|t| t.privacy != Privacy::Public),
         _ => false,
     })

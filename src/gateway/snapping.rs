@@ -10,7 +10,7 @@ use policy::from_iso;
 use policy::{Policy, Privacy};
 use schema::SqlType;
 use schema::time;
-use sql::ast::{BinaryOp, CastType, Expr, ExprKind, Literal, SessionValue, Source, Statement};
+use sql::ast::{BinaryOp, BindingId, CastType, Expr, ExprKind, Literal, SessionValue, Source, Statement};
 use sql::constants::each;
 use std::collections::HashSet;
 use std::time::Duration;
@@ -25,12 +25,15 @@ pub(super) fn snap(statement: &mut Statement, policy: &Policy, now: &str, every:
     let rounded = micros - (micros + UNIX).rem_euclid(every);
     let rounded = format!("{}+00", time::timestamp(rounded));
     // Rows of a derived table or CTE may be private; those of a public table are not.
-    let private: HashSet<usize> = (0..statement.bindings.len())
-        .filter(|b| match statement.bindings.get(*b).map(|b| &b.source) {
-            Some(Source::Table(t)) => policy.tables.get(*t).is_none_or(|t| t.privacy != Privacy::Public),
-            Some(Source::Derived | Source::Capped { .. } | Source::Cte(_)) => true,
-            Some(Source::Own(_)) | None => false,
+    let private: HashSet<BindingId> = statement
+        .bindings
+        .iter()
+        .filter(|(_, b)| match &b.source {
+            Source::Table(t) => policy.tables.get(*t).is_none_or(|t| t.privacy != Privacy::Public),
+            Source::Derived | Source::Capped { .. } | Source::Cte(_) => true,
+            Source::Own(_) => false,
         })
+        .map(|(id, _)| id)
         .collect();
     let mut found = false;
     each(statement, &mut |e| {
@@ -57,7 +60,7 @@ fn is_comparison(op: BinaryOp) -> bool {
     matches!(op, Eq | Ne | Lt | Le | Gt | Ge | Distinct | NotDistinct)
 }
 
-fn refers(e: &Expr, private: &HashSet<usize>) -> bool {
+fn refers(e: &Expr, private: &HashSet<BindingId>) -> bool {
     e.any(&mut |e| matches!(e.kind, ExprKind::Column { binding, .. } if private.contains(&binding)))
 }
 

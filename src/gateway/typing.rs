@@ -4,7 +4,7 @@ use super::{Gateway, Session, parameters};
 use answer::ClientError;
 use backend::Param;
 use emit::print::{self, Constants, Printed};
-use sql::ast::Binding;
+use sql::ast::Bindings;
 
 impl Session {
     /// Refuses types of parameters that are not on the list.
@@ -52,7 +52,7 @@ impl Session {
             Ok(description) => description,
             Err(e) => {
                 let error = typing_error(e, &text, &statement.bindings);
-                let tables: Vec<usize> = statement.bindings.iter().filter_map(Binding::table).collect();
+                let tables: Vec<usize> = statement.bindings.iter().filter_map(|(_, b)| b.table()).collect();
                 let policy = &gateway.policy;
                 return Err(gateway.fingerprints.judged(&gateway.backend, policy, &tables, error).await);
             }
@@ -78,7 +78,7 @@ impl Session {
 
 /// PostgreSQL's judgement of a statement's names and types. Its text names only these and the statement's own
 /// constants; positions are turned into the analyst's.
-pub fn typing_error(error: backend::RelayError, text: &Printed, bindings: &[Binding]) -> ClientError {
+pub fn typing_error(error: backend::RelayError, text: &Printed, bindings: &Bindings) -> ClientError {
     match error {
         backend::RelayError::Db(db) if db.code == answer::SqlState::INSUFFICIENT_PRIVILEGE => {
             backend::lacking(&print::analysts_names(&db.message, bindings))

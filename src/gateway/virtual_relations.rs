@@ -21,7 +21,7 @@ impl Session {
     ) -> Result<Vec<(Own, Vec<OwnRow>)>, ClientError> {
         let mut out = Vec::new();
         for own in Own::ALL {
-            if statement.bindings.iter().any(|b| b.source == Source::Own(own)) {
+            if statement.bindings.iter().any(|(_, b)| b.source == Source::Own(own)) {
                 out.push((own, self.rows_of(gateway, own).await?));
             }
         }

@@ -16,7 +16,7 @@ pub(crate) fn plan(statement: &Statement, policy: &Policy) -> Option<Plan> {
     let private = |b: &Binding| {
         b.table().is_some_and(|t| policy.tables.get(t).is_none_or(|t| t.privacy != Privacy::Public))
     };
-    if !statement.bindings.iter().any(private) {
+    if !statement.bindings.iter().any(|(_, b)| private(b)) {
         return None;
     }
     let (free, query) = match no_rows(&statement.query) {
@@ -26,7 +26,7 @@ pub(crate) fn plan(statement: &Statement, policy: &Policy) -> Option<Plan> {
     Some(Plan {
         statement: Statement {
             query,
-            bindings: Vec::new(),
+            bindings: Bindings::default(),
             types: HashMap::new(),
             spend: Default::default(),
         },
@@ -46,7 +46,7 @@ pub(crate) fn plan(statement: &Statement, policy: &Policy) -> Option<Plan> {
 /// `SELECT WHERE false`.
 fn nothing() -> Query {
     let filter = Expr::new(ExprKind::Literal(Literal::Bool(false)), None);
-    top(Select { id: 0, filter: Some(filter), ..Select::of(Vec::new(), None) })
+    top(Select { id: Some(SelectId::new(0)), filter: Some(filter), ..Select::of(Vec::new(), None) })
 }
 
 fn top(select: Select) -> Query {
@@ -187,7 +187,7 @@ fn ranges(statement: &Statement, policy: &Policy) -> Option<(Free, Query)> {
 }
 
 /// The column of `min(x)` or `max(x)`, and the end of its range.
-fn end<'t>(e: &Expr, of: usize, table: &'t Table) -> Option<(&'t Column, Expr)> {
+fn end<'t>(e: &Expr, of: BindingId, table: &'t Table) -> Option<(&'t Column, Expr)> {
     let ExprKind::Aggregate(a) = &e.kind else { return None };
     let least = match a.name {
         "min" => true,

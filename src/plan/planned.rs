@@ -7,7 +7,7 @@ use crate::settings::Accuracy;
 use bigdecimal::BigDecimal;
 use dp::sparse;
 use policy::Stream;
-use sql::ast::Statement;
+use sql::ast::{CteId, Statement};
 use std::collections::HashSet;
 
 /// A planned statement.
@@ -22,7 +22,7 @@ pub struct Plan {
     /// SELECTs with grouping sets, and which release each set is of.
     pub grouping_sets: Vec<GroupingSets>,
     /// CTEs that are private rows: they exist inside releases only.
-    pub private_ctes: HashSet<usize>,
+    pub private_ctes: HashSet<CteId>,
     /// The price; None where nothing private is read.
     pub charge: Option<dp::Charge>,
     /// Which noise it has and why, in one sentence.

@@ -16,7 +16,7 @@ pub struct Ends {
     /// Quantiles of the outermost SELECT have their ends beside them.
     beside: bool,
     /// Which that is, once it is known.
-    outermost: Option<usize>,
+    outermost: Option<SelectId>,
 }
 
 impl Default for Ends {
@@ -34,7 +34,7 @@ impl Ends {
     /// Of this statement.
     pub(crate) fn of(self, query: &Query) -> Self {
         let outermost = match &query.body {
-            Body::Select(s) if self.beside && s.distinct == Distinct::No => Some(s.id),
+            Body::Select(s) if self.beside && s.distinct == Distinct::No => s.id,
             _ => None,
         };
         Self { outermost, ..self }
@@ -42,7 +42,7 @@ impl Ends {
 
     /// Whether quantiles that this SELECT has as items get them.
     pub(crate) fn stand_beside(&self, select: &Select) -> bool {
-        self.outermost == Some(select.id)
+        self.outermost.is_some() && self.outermost == select.id
     }
 
     /// The choice of an end.

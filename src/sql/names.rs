@@ -5,7 +5,7 @@ use super::ast::{ExprKind, SessionValue, Statement};
 use schema::SqlType;
 
 /// The name, and how sure PostgreSQL is of it (2: a name of its own, 1: a type's name, 0: none).
-pub fn derive(expr: &super::ast::Expr, bindings: &[super::ast::Binding]) -> (u8, String) {
+pub fn derive(expr: &super::ast::Expr, bindings: &super::ast::Bindings) -> (u8, String) {
     match &expr.kind {
         ExprKind::Column { binding, column } => {
             let name = bindings.get(*binding).and_then(|b| b.columns.get(*column));
@@ -36,7 +36,7 @@ pub fn derive(expr: &super::ast::Expr, bindings: &[super::ast::Binding]) -> (u8,
 }
 
 /// The name, cut to PostgreSQL's 63 bytes.
-pub fn output_name(expr: &super::ast::Expr, bindings: &[super::ast::Binding]) -> String {
+pub fn output_name(expr: &super::ast::Expr, bindings: &super::ast::Bindings) -> String {
     let (sure, name) = derive(expr, bindings);
     if sure == 0 || name.is_empty() { "?column?".into() } else { truncate(name) }
 }

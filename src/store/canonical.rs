@@ -20,9 +20,9 @@ use super::walk::is_small;
 use emit::scalar::text;
 use plan::algebra::source::{Branch, Kind, Leaf, Scan, SetTree, Tree};
 use plan::expr::domain::Domain;
-use plan::expr::{BASES, KEYS, Node, Scalar, compared, in_list, is, logic, not};
+use plan::expr::{Node, Scalar, StandIn, compared, in_list, is, logic, not};
 use plan::{Key, Part, PartKind, Release};
-use sql::ast::BinaryOp;
+use sql::ast::{BinaryOp, BindingId};
 use std::collections::HashMap;
 
 /// A release in canonical form.
@@ -46,7 +46,7 @@ impl Canonical {
 /// The canonical form of a release.
 pub fn canonical(release: &Release) -> Canonical {
     let source = &release.source;
-    let mut scope = Scope { names: HashMap::new(), first: 0 };
+    let mut scope = Scope { names: HashMap::new(), first: BindingId::new(0) };
     let (scans, tree, mut filter) = joins(&mut scope, &source.scans, &source.tree);
     filter.extend(source.filter.iter().map(|f| scope.scalar(f, false)));
     let mut base = release.clone();
@@ -56,7 +56,7 @@ pub fn canonical(release: &Release) -> Canonical {
     for (binding, _) in &mut base.source.unit.columns {
         *binding = scope.name(*binding);
     }
-    let named = |(binding, name): &(usize, String)| Some((*scope.names.get(binding)?, name.clone()));
+    let named = |(binding, name): &(BindingId, String)| Some((*scope.names.get(binding)?, name.clone()));
     base.source.exact = source.exact.iter().filter_map(named).collect();
     base.source.aliases = source.aliases.iter().filter_map(named).collect();
     if let ([unit], Some(first)) = (base.source.unit.columns.as_mut_slice(), base.source.exact.iter().min()) {
@@ -82,8 +82,12 @@ pub fn canonical(release: &Release) -> Canonical {
         groups.sort_by(|a, b| a.0.cmp(&b.0));
     }
     let places: Vec<usize> = keys.iter().map(|(_, place, _)| *place).collect();
-    let names = places.iter().enumerate().map(|(to, from)| (KEYS + from, KEYS + to)).collect();
-    let over_keys = Scope { names, first: 0 };
+    let names = places
+        .iter()
+        .enumerate()
+        .map(|(to, from)| (StandIn::Key(*from).binding(), StandIn::Key(to).binding()))
+        .collect();
+    let over_keys = Scope { names, first: BindingId::new(0) };
     base.only = conjunction(release.only.iter().map(|c| over_keys.scalar(c, false)).collect());
     base.keys = keys.into_iter().map(|(_, _, key)| key).collect();
     let parts = release.parts.iter().map(|p| scope.part(p)).collect();
@@ -105,8 +109,8 @@ fn domain(of: &mut Domain) {
         }
         Domain::Image(image) => {
             image.bases.iter_mut().for_each(|b| domain(&mut b.domain));
-            let names = (0..image.bases.len()).map(|i| (BASES + i, BASES + i)).collect();
-            let over_bases = Scope { names, first: 0 };
+            let names = (0..image.bases.len()).map(|i| StandIn::Base(i).binding()).map(|b| (b, b)).collect();
+            let over_bases = Scope { names, first: BindingId::new(0) };
             image.of = over_bases.scalar(&image.of, false);
             image.only = conjunction(image.only.iter().map(|c| over_bases.scalar(c, false)).collect());
         }
@@ -116,9 +120,9 @@ fn domain(of: &mut Domain) {
 
 /// Numbers of the bindings in sight.
 struct Scope {
-    names: HashMap<usize, usize>,
+    names: HashMap<BindingId, BindingId>,
     /// The next number.
-    first: usize,
+    first: BindingId,
 }
 
 /// Scans, joins and conditions of a FROM, with its bindings named in `scope`. Conditions of inner joins come out.
@@ -131,7 +135,7 @@ fn joins(scope: &mut Scope, scans: &[Scan], tree: &Tree) -> (Vec<Scan>, Tree, Ve
         let Some(scan) = scans.get(place) else { continue };
         scope.names.insert(scan.binding, scope.first);
         named.push((place, scope.first, scan));
-        scope.first += 1;
+        scope.first = scope.first.next();
     }
     let places: HashMap<usize, usize> =
         named.iter().enumerate().map(|(to, (from, ..))| (*from, to)).collect();
@@ -253,7 +257,9 @@ fn leaf(leaf: &Leaf) -> Leaf {
 
 fn set(tree: &SetTree) -> SetTree {
     match tree {
-        SetTree::Branch(b) => SetTree::Branch(Box::new(branch(b, Scope { names: HashMap::new(), first: 0 }))),
+        SetTree::Branch(b) => {
+            SetTree::Branch(Box::new(branch(b, Scope { names: HashMap::new(), first: BindingId::new(0) })))
+        }
         SetTree::Op { op, all, left, right } => {
             SetTree::Op { op: *op, all: *all, left: Box::new(set(left)), right: Box::new(set(right)) }
         }
@@ -348,9 +354,10 @@ fn ordered(op: BinaryOp, a: Scalar, b: Scalar) -> (BinaryOp, Scalar, Scalar) {
 }
 
 impl Scope {
-    fn name(&self, binding: usize) -> usize {
-        // One that is not in sight keeps a number that no other has.
-        self.names.get(&binding).copied().unwrap_or(usize::MAX - binding)
+    fn name(&self, binding: BindingId) -> BindingId {
+        // A relation that is not in sight keeps a number that no other has.
+        let unseen = || BindingId::new(usize::MAX - binding.number());
+        self.names.get(&binding).copied().unwrap_or_else(unseen)
     }
 
     fn inner(&self) -> Self {

@@ -8,6 +8,7 @@ use ::policy::{Policy, Table};
 use plan::expr::{Node, Scalar, print};
 use plan::release::PartKind;
 use plan::{Plan, Release};
+use sql::ast::BindingId;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -98,12 +99,12 @@ async fn narrowed(
     Ok(out)
 }
 
-fn table_of<'p>(release: &Release, policy: &'p Policy, binding: usize) -> Option<&'p Table> {
+fn table_of<'p>(release: &Release, policy: &'p Policy, binding: BindingId) -> Option<&'p Table> {
     policy.tables.get(release.source.scans.iter().find(|s| s.binding == binding)?.table()?)
 }
 
 /// The columns of scans that an expression looks at.
-fn columns(s: &Scalar, out: &mut BTreeSet<(usize, String)>) {
+fn columns(s: &Scalar, out: &mut BTreeSet<(BindingId, String)>) {
     if let Node::Column { binding, name } = s.node() {
         out.insert((*binding, name.clone()));
     }

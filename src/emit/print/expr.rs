@@ -221,7 +221,7 @@ impl Printer<'_> {
         }
     }
 
-    fn column(&mut self, binding: usize, column: usize) {
+    fn column(&mut self, binding: BindingId, column: usize) {
         let name = match self.statement.bindings.get(binding) {
             // A table's columns keep their names, whatever the alias calls them.
             Some(Binding { source: Source::Table(t), .. }) => self

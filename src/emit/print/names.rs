@@ -1,9 +1,9 @@
 //! PostgreSQL's words about a text, in the analyst's names.
 
-use sql::ast::{Binding, Source};
+use sql::ast::{BindingId, Bindings, Source};
 
 /// PostgreSQL's words about a typed text, with `b0.c1` in them turned back into the analyst's names.
-pub fn analysts_names(message: &str, bindings: &[Binding]) -> String {
+pub fn analysts_names(message: &str, bindings: &Bindings) -> String {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     let mut out = String::with_capacity(message.len());
     let mut rest = message;
@@ -17,9 +17,9 @@ pub fn analysts_names(message: &str, bindings: &[Binding]) -> String {
     out + rest
 }
 
-fn own_name(token: &str, bindings: &[Binding]) -> Option<String> {
+fn own_name(token: &str, bindings: &Bindings) -> Option<String> {
     let (binding, column) = token.split_once('.')?;
-    let binding = bindings.get(binding.strip_prefix('b')?.parse::<usize>().ok()?)?;
+    let binding = bindings.get(BindingId::new(binding.strip_prefix('b')?.parse().ok()?))?;
     // Columns of tables keep their names in the text; those of other relations are numbered.
     let own = match &binding.source {
         Source::Table(_) => None,

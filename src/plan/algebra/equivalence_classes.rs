@@ -1,9 +1,10 @@
 //! Columns that conditions equate.
 
+use sql::ast::BindingId;
 use std::collections::HashMap;
 
 /// A column of a scan: the scan's binding, and the column's name in the printed text.
-pub type Col = (usize, String);
+pub type Col = (BindingId, String);
 
 /// Columns in classes of equals (a union-find). Every equality is strict, so that all members of a class are equal and
 /// none is NULL in a row for which the conditions hold.
@@ -112,7 +113,7 @@ mod tests {
 
     #[test]
     fn equality_is_transitive_and_reversible() {
-        let c = |b: usize, n: &str| (b, n.to_owned());
+        let c = |b: usize, n: &str| (BindingId::new(b), n.to_owned());
         let mut classes = Classes::of(&[(c(0, "a"), c(1, "b")), (c(2, "c"), c(1, "b"))]);
         assert!(classes.same(&c(0, "a"), &c(2, "c")));
         assert!(classes.same(&c(9, "z"), &c(9, "z")));

@@ -1,21 +1,23 @@
 //! How many rows a unit has, and which scans they are of (`own::row_bounds` proves it).
 
+use sql::ast::BindingId;
+
 /// The rows of one unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rows {
     /// Scans of which each row here holds a row of its own: two rows here never hold the same.
-    pub anchors: Vec<usize>,
+    pub anchors: Vec<BindingId>,
     /// Scans that have about as many rows: those, and what a LEFT JOIN adds rows to. A choice of bounds, no proof.
-    pub follows: Vec<usize>,
+    pub follows: Vec<BindingId>,
     /// At most so many.
     pub bound: Option<u64>,
     /// Scans that are at one and the same row in all rows of a unit.
-    pub settled: Vec<usize>,
+    pub settled: Vec<BindingId>,
 }
 
 impl Rows {
     /// Of one scan; `private`: its rows are units'.
-    pub(crate) fn of_scan(binding: usize, bound: Option<u64>, private: bool) -> Self {
+    pub(crate) fn of_scan(binding: BindingId, bound: Option<u64>, private: bool) -> Self {
         let settled = if private && bound == Some(1) { vec![binding] } else { Vec::new() };
         Self { anchors: vec![binding], follows: vec![binding], bound, settled }
     }

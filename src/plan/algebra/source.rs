@@ -20,7 +20,7 @@ use crate::algebra::rows::Rows;
 use crate::expr::{Scalar, compared};
 use policy::Table;
 use schema::SqlType;
-use sql::ast::{BinaryOp, SetOp};
+use sql::ast::{BinaryOp, BindingId, SetOp};
 use std::collections::HashSet;
 
 /// A table's name in the database.
@@ -45,13 +45,13 @@ impl TableName {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scan {
     /// The binding that columns refer to. Those that the statement does not have are numbered after its own.
-    pub binding: usize,
+    pub binding: BindingId,
     /// What is read.
     pub leaf: Leaf,
     /// On the nullable side of an outer join.
     pub nullable: bool,
     /// Read only because the rows of this binding find their unit here.
-    pub serves: Option<usize>,
+    pub serves: Option<BindingId>,
 }
 
 /// What a scan reads.
@@ -325,7 +325,7 @@ pub struct PrivateSource {
     /// Scans inside subqueries of WHERE.
     pub inside: Vec<Scan>,
     /// For each public LEFT JOIN private, read as an inner join: the bindings that would be NULL without a partner.
-    pub optional: Vec<HashSet<usize>>,
+    pub optional: Vec<HashSet<BindingId>>,
     /// Tables that are read for their units only, those of subqueries included.
     pub served: Vec<usize>,
 }

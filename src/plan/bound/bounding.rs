@@ -11,6 +11,7 @@ use crate::groups::key::Key;
 use crate::own::row_bounds::few;
 use bigdecimal::BigDecimal;
 use policy::{Policy, Privacy, Table};
+use sql::ast::BindingId;
 
 /// No unit brings more rows than this to a group, whatever is asked for: the integers of a fetch stay in reach of int8.
 pub const MOST_ROWS: u32 = 1_000_000;
@@ -296,7 +297,7 @@ pub(crate) fn bound(
     units: bool,
 ) -> Bounding {
     let proven = source.rows.bound.and_then(|n| u32::try_from(n.max(1)).ok());
-    let private = |b: &usize| private_table(source, policy, *b);
+    let private = |b: &BindingId| private_table(source, policy, *b);
     let several = source.named().filter(|s| private(&s.binding).is_some() || s.table().is_none()).count() > 1;
     let only = source.named().find_map(|s| private(&s.binding)).filter(|_| !several);
     let Chosen { rows: most, whose, total, cut } = chosen(source, policy, settings, several);
@@ -367,7 +368,7 @@ pub(crate) fn bound(
 }
 
 /// The private table that is read under a binding.
-fn private_table<'p>(source: &PrivateSource, policy: &'p Policy, binding: usize) -> Option<&'p Table> {
+fn private_table<'p>(source: &PrivateSource, policy: &'p Policy, binding: BindingId) -> Option<&'p Table> {
     let table = source.scans.iter().find(|s| s.binding == binding)?.table()?;
     known(policy, table)
 }
@@ -390,7 +391,7 @@ struct Chosen {
 }
 
 fn chosen(source: &PrivateSource, policy: &Policy, settings: &Settings, several: bool) -> Chosen {
-    let keeps = |b: &usize| source.scans.iter().find(|s| s.binding == *b)?.keeps();
+    let keeps = |b: &BindingId| source.scans.iter().find(|s| s.binding == *b)?.keeps();
     let followed: Vec<&Table> = source.rows.follows.iter().filter_map(|b| known(policy, keeps(b)?)).collect();
     let own = followed.iter().filter_map(|t| Some((t.max_rows?, t.name.as_str()))).min();
     let (most, whose) = match (settings.chosen_rows, own) {

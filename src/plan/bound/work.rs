@@ -18,7 +18,7 @@ use crate::own::units::compared_exactly;
 use crate::{PlanError, Size};
 use answer::{ClientError, SqlState};
 use policy::{Policy, Privacy};
-use sql::ast::{BinaryOp, Pos};
+use sql::ast::{BinaryOp, BindingId, Pos};
 use std::collections::HashSet;
 
 /// The most that one private row can make PostgreSQL do.
@@ -32,9 +32,9 @@ pub struct Work {
 
 /// `column = expression`, and the bindings that the expression looks at.
 struct Equation<'s> {
-    binding: usize,
+    binding: BindingId,
     column: &'s str,
-    needs: HashSet<usize>,
+    needs: HashSet<BindingId>,
 }
 
 /// Why the work of a release is not bounded.
@@ -42,7 +42,7 @@ pub(crate) enum Unbounded {
     /// It is refused, or needs a number.
     Plan(PlanError),
     /// This binding is to be read through a cap.
-    Cap(usize),
+    Cap(BindingId),
 }
 
 impl From<ClientError> for Unbounded {
@@ -92,7 +92,7 @@ fn bound(
     pos: Pos,
 ) -> Result<Work, Unbounded> {
     let judge = Judge { policy, sizes, pos };
-    let outer: HashSet<usize> = source.scans.iter().map(|s| s.binding).collect();
+    let outer: HashSet<BindingId> = source.scans.iter().map(|s| s.binding).collect();
     let mut on = Vec::new();
     conditions(&source.tree, &mut on);
     let mut all = source.filter.iter().chain(expressions.iter().copied()).chain(on.iter().copied());
@@ -151,7 +151,7 @@ struct Narrowed {
     /// Combinations of those that are bounded.
     product: u64,
     /// Those that are not, and can be capped.
-    capped: Vec<usize>,
+    capped: Vec<BindingId>,
     /// Those that are not, and cannot.
     open: usize,
 }
@@ -182,7 +182,7 @@ impl Judge<'_> {
         tree: &Tree,
         scans: &[Scan],
         filter: &[Scalar],
-        given: &HashSet<usize>,
+        given: &HashSet<BindingId>,
         asked: bool,
     ) -> Result<Met, Unbounded> {
         let mut on = Vec::new();
@@ -227,8 +227,8 @@ impl Judge<'_> {
     }
 
     /// What a row of this scan meets.
-    fn narrowed(&self, scans: &[Scan], on: &[&Scalar], equations: &[Equation], start: usize) -> Narrowed {
-        let mut given: HashSet<usize> = [start].into();
+    fn narrowed(&self, scans: &[Scan], on: &[&Scalar], equations: &[Equation], start: BindingId) -> Narrowed {
+        let mut given: HashSet<BindingId> = [start].into();
         let mut left: Vec<&Scan> = scans.iter().filter(|s| s.binding != start).collect();
         let mut found = Narrowed { product: 1, capped: Vec::new(), open: 0 };
         loop {
@@ -261,9 +261,9 @@ impl Judge<'_> {
         &self,
         scans: &[Scan],
         equations: &[Equation],
-        given: &HashSet<usize>,
+        given: &HashSet<BindingId>,
     ) -> Result<u64, Unbounded> {
-        let mut given: HashSet<usize> = given.clone();
+        let mut given: HashSet<BindingId> = given.clone();
         given.extend(scans.iter().filter(|s| !self.is_public(s)).map(|s| s.binding));
         let mut left: Vec<&Scan> = scans.iter().filter(|s| self.is_public(s)).collect();
         let mut product: u64 = 1;
@@ -297,7 +297,7 @@ impl Judge<'_> {
     }
 
     /// Whether a key of the table is equated with what is given, or all that a derived table is grouped by.
-    fn fixed(&self, scan: &Scan, equations: &[Equation], given: &HashSet<usize>) -> bool {
+    fn fixed(&self, scan: &Scan, equations: &[Equation], given: &HashSet<BindingId>) -> bool {
         if let Leaf::Set(rows) = &scan.leaf
             && let SetTree::Branch(b) = &rows.tree
             && matches!(b.over, Over::Groups(_))
@@ -319,7 +319,7 @@ impl Judge<'_> {
     }
 
     /// A column that is equated with what is given.
-    fn narrowing(&self, scan: &Scan, equations: &[Equation], given: &HashSet<usize>) -> Option<String> {
+    fn narrowing(&self, scan: &Scan, equations: &[Equation], given: &HashSet<BindingId>) -> Option<String> {
         let mine = |e: &&Equation| e.binding == scan.binding && e.needs.is_subset(given);
         let mut columns: Vec<&str> = equations.iter().filter(mine).map(|e| e.column).collect();
         columns.sort_unstable();
@@ -355,7 +355,7 @@ impl Judge<'_> {
     }
 
     /// Steps of a branch for one of its rows.
-    fn branch(&self, b: &Branch, around: &HashSet<usize>) -> Result<u64, Unbounded> {
+    fn branch(&self, b: &Branch, around: &HashSet<BindingId>) -> Result<u64, Unbounded> {
         let mut outer = around.clone();
         outer.extend(b.scans.iter().map(|s| s.binding));
         let mut on = Vec::new();
@@ -374,7 +374,7 @@ impl Judge<'_> {
 
     /// Steps of the subqueries in a conjunct of WHERE. Where one is the whole of it and all that ties it is equal, PostgreSQL
     /// looks for the first row that is tied so, and for no other.
-    fn asked(&self, s: &Scalar, around: &HashSet<usize>) -> Result<Asked, Unbounded> {
+    fn asked(&self, s: &Scalar, around: &HashSet<BindingId>) -> Result<Asked, Unbounded> {
         match s.node() {
             Node::Exists(rows, _) if is_equated(rows, around) => {
                 Ok(Asked { tied: self.branch(rows, around)?, loose: 0 })
@@ -384,7 +384,7 @@ impl Judge<'_> {
     }
 
     /// Steps of the subqueries in an expression. One over private rows is looked through for each row of its unit around it.
-    fn subqueries(&self, s: &Scalar, around: &HashSet<usize>) -> Result<Asked, Unbounded> {
+    fn subqueries(&self, s: &Scalar, around: &HashSet<BindingId>) -> Result<Asked, Unbounded> {
         let mut asked = Asked::default();
         if let Node::Exists(rows, _) | Node::InRows(_, rows, _) = s.node() {
             let steps = self.branch(rows, around)?;
@@ -408,7 +408,7 @@ impl Judge<'_> {
 }
 
 /// Whether a subquery is tied to the rows around it by equalities alone, of an expression there and one of its own.
-fn is_equated(rows: &Branch, around: &HashSet<usize>) -> bool {
+fn is_equated(rows: &Branch, around: &HashSet<BindingId>) -> bool {
     let looks = |s: &Scalar, there: bool| {
         let mut at = HashSet::new();
         looks_at(s, &mut at);
@@ -459,7 +459,7 @@ fn equate<'s>(condition: &'s Scalar, out: &mut Vec<Equation<'s>>) {
 }
 
 /// The bindings that an expression looks at, its subqueries included.
-fn looks_at(s: &Scalar, out: &mut HashSet<usize>) {
+fn looks_at(s: &Scalar, out: &mut HashSet<BindingId>) {
     match s.node() {
         Node::Column { binding, .. } => {
             out.insert(*binding);

@@ -23,7 +23,7 @@ type Result<T> = std::result::Result<T, PlanError>;
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupingSets {
     /// The SELECT.
-    pub select: usize,
+    pub select: Option<SelectId>,
     /// The keys of all sets, and their types.
     pub keys: Vec<(Expr, SqlType)>,
     /// The analyst's aggregates.

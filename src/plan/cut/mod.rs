@@ -51,22 +51,22 @@ struct Planner<'a> {
     settings: &'a Settings,
     sizes: &'a Counts<'a>,
     spend: &'a Spend,
-    bindings: &'a [Binding],
+    bindings: &'a Bindings,
     types: &'a HashMap<TypesOf, Vec<SqlType>>,
-    ctes: HashMap<usize, &'a Query>,
-    kinds: HashMap<usize, Rel>,
+    ctes: HashMap<CteId, &'a Query>,
+    kinds: HashMap<CteId, Rel>,
     /// The releases of each CTE.
-    within: HashMap<usize, Range<usize>>,
+    within: HashMap<CteId, Range<usize>>,
     /// The kind and the releases of each derived table, by its binding.
-    derived: HashMap<usize, (Rel, Range<usize>)>,
+    derived: HashMap<BindingId, (Rel, Range<usize>)>,
     /// EXISTS and IN beside private rows whose FROM holds stages, by their first SELECT: what is grouped by is written twice.
-    over_stages: HashSet<usize>,
+    over_stages: HashSet<SelectId>,
     /// What of it is refused as it stands, and may be written in another way.
     otherwise: Option<Otherwise>,
     releases: Vec<Release>,
     stages: Vec<Stage>,
     grouping_sets: Vec<GroupingSets>,
-    private_ctes: HashSet<usize>,
+    private_ctes: HashSet<CteId>,
     tables: Vec<usize>,
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct Cut {
     /// SELECTs with grouping sets.
     pub grouping_sets: Vec<GroupingSets>,
     /// CTEs that are private rows.
-    pub private_ctes: HashSet<usize>,
+    pub private_ctes: HashSet<CteId>,
     /// Tables whose definition it rests on.
     pub tables: Vec<usize>,
 }
@@ -417,7 +417,7 @@ impl<'a> Planner<'a> {
     fn is_of_several_units(&self, s: &Select) -> bool {
         let mut read = HashSet::new();
         s.from.iter().for_each(|f| f.bindings(&mut read));
-        let table = |b: &usize| self.policy.tables.get(self.bindings.get(*b)?.table()?);
+        let table = |b: &BindingId| self.policy.tables.get(self.bindings.get(*b)?.table()?);
         let private = read.iter().filter_map(table).any(|t| t.privacy != Privacy::Public);
         private && self.flattener().is_grouped_by_unit(s).is_ok_and(|of_one| !of_one)
     }

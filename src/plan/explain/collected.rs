@@ -12,7 +12,7 @@ const REPORTS: u64 = 10_000;
 
 /// The collected relations that a statement asks.
 pub fn of<'p>(plan: &Plan, policy: &'p Policy) -> Vec<&'p Collect> {
-    let asked = |c: &&Collect| plan.statement.bindings.iter().any(|b| b.table() == Some(c.reports));
+    let asked = |c: &&Collect| plan.statement.bindings.iter().any(|(_, b)| b.table() == Some(c.reports));
     policy.collects.iter().filter(asked).collect()
 }
 

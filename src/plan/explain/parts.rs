@@ -15,7 +15,7 @@ use dp::quantile::Selector;
 use dp::suspicion::Meaning;
 use dp::{self, Charge, Distribution, Notion, Ratio, Weights};
 use policy::{Policy, Privacy};
-use sql::ast::{Aggregate, Binding, Expr, ExprKind, Origin, Rule};
+use sql::ast::{Aggregate, BindingId, Bindings, Expr, ExprKind, Origin, Rule};
 use sql::names::output_name;
 
 /// What is paid for and read first, and what it costs.
@@ -267,7 +267,7 @@ fn share(r: &Release, plan: &Plan) -> Option<String> {
 }
 
 /// What the number of an aggregate is called.
-pub fn name(aggregate: &Aggregate, bindings: &[Binding]) -> String {
+pub fn name(aggregate: &Aggregate, bindings: &Bindings) -> String {
     let written = output_name(&Expr::new(ExprKind::Aggregate(Box::new(aggregate.clone())), None), bindings);
     match aggregate.origin {
         Origin::AddedBy(Rule::MonthsOfAges) => format!("{written} in months"),
@@ -433,7 +433,7 @@ pub fn bounds(b: &Bounding, norm: Option<Norm>) -> Vec<String> {
 
 /// What is read, whose it is, and what the joins were given.
 pub(crate) fn relations(out: &mut Vec<String>, source: &PrivateSource, policy: &Policy) {
-    let scan_of = |b: usize| source.scans.iter().chain(&source.inside).find(|s| s.binding == b);
+    let scan_of = |b: BindingId| source.scans.iter().chain(&source.inside).find(|s| s.binding == b);
     let table_of = |s: &Scan| s.table().and_then(|t| policy.tables.get(t));
     for (scan, place) in source
         .scans

@@ -10,7 +10,7 @@ use super::{casts, numbers};
 use crate::expr::domain;
 use crate::expr::interval::{self, Interval};
 use schema::SqlType;
-use sql::ast::BinaryOp;
+use sql::ast::{BinaryOp, BindingId};
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
@@ -154,7 +154,7 @@ pub(super) fn choice(which: Choice, list: Vec<Scalar>) -> Result<Scalar, Refusal
 
 /// One column of all branches of a set operation, whose type is `ty`: named `name` under `binding`. None where floats
 /// meet other numbers, which PostgreSQL would cast.
-pub(crate) fn united(each: &[&Scalar], ty: SqlType, binding: usize, name: String) -> Option<Scalar> {
+pub(crate) fn united(each: &[&Scalar], ty: SqlType, binding: BindingId, name: String) -> Option<Scalar> {
     let typed = || each.iter().filter(|s| !matches!(s.node, Node::Null));
     if !ty.is_number() && each.iter().any(|s| s.facts.phys != Phys::Other) {
         return None;

@@ -3,7 +3,7 @@
 use super::refusal::Result;
 use super::scalar::Scalar;
 use schema::SqlType;
-use sql::ast::{Expr, Query};
+use sql::ast::{BindingId, Expr, Query};
 
 /// A column of a scan, as lowering needs it.
 pub struct ColumnInfo<'a> {
@@ -20,9 +20,9 @@ pub struct ColumnInfo<'a> {
 /// Finds columns.
 pub trait Columns {
     /// The column behind a binding.
-    fn column(&self, binding: usize, column: usize) -> Option<ColumnInfo<'_>>;
+    fn column(&self, binding: BindingId, column: usize) -> Option<ColumnInfo<'_>>;
     /// A column that a set operation, or a SELECT over several rows of a unit, computes.
-    fn computed(&self, _binding: usize, _column: usize) -> Option<Scalar> {
+    fn computed(&self, _binding: BindingId, _column: usize) -> Option<Scalar> {
         None
     }
     /// A subquery that was found to be allowed, in its place.

@@ -5,6 +5,7 @@ use crate::expr::{Node, Scalar};
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
 use schema::SqlType;
 use schema::time::{DAY, FIRST, MICROS_PER_SECOND};
+use sql::ast::BindingId;
 
 /// The values that a key can have, NULL aside.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,7 +64,7 @@ pub enum Domain {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rows {
     /// The binding that stands for a row.
-    pub binding: usize,
+    pub binding: BindingId,
     /// Conditions that look at this row alone.
     pub meets: Vec<Scalar>,
 }
@@ -73,7 +74,7 @@ pub struct Rows {
 pub struct Image {
     /// What it is a function of.
     pub bases: Vec<Base>,
-    /// The expression, with the column `y0.k`, `y1.k`, … in the place of each base (`expr::BASES`).
+    /// The expression, with the column `y0.k`, `y1.k`, … in the place of each base ([`super::StandIn::Base`]).
     pub of: Scalar,
     /// Conditions over the same columns: values that come from none of those that meet them are left out.
     pub only: Vec<Scalar>,

@@ -4,8 +4,14 @@ use super::facts::{Declared, Facts};
 use super::*;
 use crate::expr::domain::Domain;
 use crate::expr::interval::Interval;
+use sql::ast::BindingId;
 
-pub(super) fn column_scalar(binding: usize, column: usize, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
+pub(super) fn column_scalar(
+    binding: BindingId,
+    column: usize,
+    env: &dyn Columns,
+    pos: Pos,
+) -> Result<Scalar> {
     if let Some(computed) = env.computed(binding, column) {
         return Ok(computed);
     }

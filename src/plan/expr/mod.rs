@@ -51,7 +51,7 @@ pub(crate) use nearest::nearest;
 pub use numbers::gcd;
 pub use scalar::{Choice, Node, Param, Relation, Scalar};
 pub(crate) use substitute::weighted;
-pub use substitute::{BASES, KEYS, VALUE, alike};
+pub use substitute::{StandIn, VALUE, alike};
 pub use table::{Entry, Function, entries, reference};
 pub use text::LONGEST_TEXT;
 pub use times::clamp;

@@ -11,14 +11,14 @@ use crate::expr::interval::Interval;
 use answer::ClientError;
 use bigdecimal::BigDecimal;
 use schema::SqlType;
-use sql::ast::Pos;
+use sql::ast::{BindingId, Pos};
 
 type Result<T> = std::result::Result<T, ClientError>;
 
 /// Where a value stands: the scan that it comes out of, its name there, and whether a row can make it NULL.
 pub(crate) struct Place {
     /// The scan's binding.
-    pub binding: usize,
+    pub binding: BindingId,
     /// The column's name.
     pub name: String,
     /// There may be no row to compute it from.

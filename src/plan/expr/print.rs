@@ -1,9 +1,10 @@
 //! Names, constants and the small forms that every printed text is made of.
 
-use super::substitute::{BASES, KEYS};
+use super::substitute::{StandIn, stands_for};
 use crate::expr::{Node, Phys, Scalar};
 use bigdecimal::{BigDecimal, Signed};
 use schema::{SqlType, time};
+use sql::ast::BindingId;
 
 /// An identifier, quoted.
 pub fn ident(name: &str) -> String {
@@ -36,11 +37,11 @@ pub fn number(n: &BigDecimal) -> String {
 }
 
 /// The name that a binding is printed under.
-pub fn alias(binding: usize) -> String {
-    match (binding.checked_sub(BASES), binding.checked_sub(KEYS)) {
-        (Some(base), _) => format!("y{base}"),
-        (None, Some(key)) => format!("x{key}"),
-        _ => format!("b{binding}"),
+pub fn alias(binding: BindingId) -> String {
+    match stands_for(binding) {
+        Some(StandIn::Base(base)) => format!("y{base}"),
+        Some(StandIn::Key(key)) => format!("x{key}"),
+        None => format!("b{binding}"),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::expr::domain::Domain;
 use crate::expr::interval::Interval;
 use bigdecimal::BigDecimal;
 use schema::SqlType;
-use sql::ast::{BinaryOp, Is};
+use sql::ast::{BinaryOp, BindingId, Is};
 
 /// A typed row expression. Evaluating its text never fails, whatever the rows hold, and looks at nothing but its row.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,7 +68,7 @@ pub enum Node {
     /// A column of a scan.
     Column {
         /// Binding.
-        binding: usize,
+        binding: BindingId,
         /// Its name in the database.
         name: String,
     },
@@ -235,7 +235,7 @@ impl Scalar {
     }
 
     /// A column that is shown to nobody and computed with by nothing: a unit's, or one of a path to it.
-    pub fn named((binding, name): &(usize, String), ty: SqlType, nullable: bool) -> Self {
+    pub fn named((binding, name): &(BindingId, String), ty: SqlType, nullable: bool) -> Self {
         let node = Node::Column { binding: *binding, name: name.clone() };
         Self::of(node, Facts::of_type(ty, nullable))
     }
@@ -293,7 +293,7 @@ impl Scalar {
     }
 
     /// The same column, of a scan that an outer join may fill with NULL.
-    pub(crate) fn column_of(&self, binding: usize, name: String, padded: bool) -> Self {
+    pub(crate) fn column_of(&self, binding: BindingId, name: String, padded: bool) -> Self {
         let mut facts = self.facts.clone();
         facts.nullable |= padded;
         facts.cost = 1;
@@ -328,7 +328,7 @@ impl Scalar {
     }
 
     /// Whether it looks at these bindings alone, and at nothing through a subquery.
-    pub fn looks_only_at(&self, bindings: &[usize]) -> bool {
+    pub fn looks_only_at(&self, bindings: &[BindingId]) -> bool {
         match &self.node {
             Node::Column { binding, .. } => bindings.contains(binding),
             Node::Exists(..) | Node::InRows(..) => false,
@@ -363,7 +363,7 @@ impl Scalar {
     }
 
     /// The same column under another name, for a form that is hashed and not run.
-    pub fn renamed(&self, binding: usize) -> Self {
+    pub fn renamed(&self, binding: BindingId) -> Self {
         match &self.node {
             Node::Column { name, .. } => {
                 Self { node: Node::Column { binding, name: name.clone() }, facts: self.facts.clone() }

@@ -6,20 +6,44 @@ use super::facts::{Facts, Phys};
 use super::numbers;
 use super::scalar::{Node, Param, Scalar};
 use schema::SqlType;
-use sql::ast::BinaryOp;
+use sql::ast::{BinaryOp, BindingId};
 
-/// Bindings from here on are keys in a domain, in their order; printed as `x0`, `x1`, ….
-pub const KEYS: usize = 1 << 40;
+/// What stands for a value of a public domain, by its place among those of its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StandIn {
+    /// A key, printed as `x0`, `x1`, ….
+    Key(usize),
+    /// What a key is a function of, printed as `y0`, `y1`, ….
+    Base(usize),
+}
 
-/// Bindings from here on are what a key of a domain is a function of; printed as `y0`, `y1`, ….
-pub const BASES: usize = 1 << 41;
+/// The numbers of relations beyond all of a statement: those of keys, and above them those of bases.
+const KEYS: usize = 1 << 40;
+const BASES: usize = 1 << 41;
+
+impl StandIn {
+    /// The relation whose one column it is.
+    pub const fn binding(self) -> BindingId {
+        match self {
+            Self::Key(place) => BindingId::new(KEYS + place),
+            Self::Base(place) => BindingId::new(BASES + place),
+        }
+    }
+}
+
+/// What a relation stands for, where it is none of a statement.
+pub fn stands_for(binding: BindingId) -> Option<StandIn> {
+    let number = binding.number();
+    let key = || number.checked_sub(KEYS).map(StandIn::Key);
+    number.checked_sub(BASES).map(StandIn::Base).or_else(key)
+}
 
 /// The one column of such a binding.
 pub const VALUE: &str = "k";
 
 impl Scalar {
     /// The column that holds its values in a public domain, in the type that computes.
-    pub fn stand_in(&self, binding: usize) -> Scalar {
+    pub fn stand_in(&self, binding: BindingId) -> Scalar {
         let facts = Facts { cost: 1, ..*self.facts.clone() };
         let column = Scalar::of(Node::Column { binding, name: VALUE.into() }, facts);
         match (self.phys(), self.ty()) {

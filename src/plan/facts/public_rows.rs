@@ -14,14 +14,14 @@ pub(crate) const MOST_CONSTANTS: usize = 1_000;
 #[derive(Clone, Copy)]
 pub(crate) struct Known<'k> {
     /// The statement's bindings.
-    pub bindings: &'k [Binding],
+    pub bindings: &'k Bindings,
     /// Queries of CTEs by id.
-    pub ctes: &'k HashMap<usize, &'k Query>,
+    pub ctes: &'k HashMap<CteId, &'k Query>,
 }
 
 impl<'k> Known<'k> {
     /// The CTE that a binding reads.
-    fn cte(self, binding: usize) -> Option<(usize, &'k Query)> {
+    fn cte(self, binding: BindingId) -> Option<(CteId, &'k Query)> {
         match self.bindings.get(binding)?.source {
             Source::Cte(id) => Some((id, self.ctes.get(&id)?)),
             _ => None,
@@ -42,7 +42,7 @@ pub struct PublicRows {
 #[derive(Clone, Debug, PartialEq)]
 enum Place {
     /// The relation of this binding.
-    Relation(usize),
+    Relation(BindingId),
     /// A scalar subquery.
     Value(Box<Query>),
     /// The list of an IN.
@@ -60,7 +60,7 @@ impl PublicRows {
     }
 
     /// Of what stands in FROM.
-    pub(crate) fn relation(binding: usize, q: &Query, of: Known<'_>, pos: Pos) -> Self {
+    pub(crate) fn relation(binding: BindingId, q: &Query, of: Known<'_>, pos: Pos) -> Self {
         Self::new(q, Place::Relation(binding), of, pos)
     }
 
@@ -102,7 +102,7 @@ impl PublicRows {
                 }
                 let body = if rows.is_empty() { nothing(types, self.pos) } else { Body::Values(rows) };
                 let values = Query::of(body);
-                let mut put = |of: &mut usize, query: &mut Option<Box<Query>>| {
+                let mut put = |of: &mut BindingId, query: &mut Option<Box<Query>>| {
                     if of == binding {
                         *query = Some(Box::new(values.clone()));
                     }
@@ -161,7 +161,7 @@ fn nothing(types: Vec<Expr>, pos: Pos) -> Body {
 }
 
 /// The CTEs that a query names, with those that these name.
-pub(crate) fn definitions(q: &Query, of: Known<'_>, out: &mut BTreeMap<usize, Query>) {
+pub(crate) fn definitions(q: &Query, of: Known<'_>, out: &mut BTreeMap<CteId, Query>) {
     for binding in defined(q).0 {
         if let Some((id, query)) = of.cte(binding)
             && out.insert(id, query.clone()).is_none()

@@ -3,7 +3,7 @@
 use super::key::Key;
 use crate::algebra::source::{Kind, PrivateSource, Tree};
 use crate::expr::domain::Domain;
-use crate::expr::{KEYS, Node, Param, Scalar, alike};
+use crate::expr::{Node, Param, Scalar, StandIn, alike};
 use schema::SqlType;
 use sql::ast::{BinaryOp, Is};
 
@@ -45,7 +45,8 @@ pub(super) fn split(condition: &Scalar, out: &mut Vec<Scalar>) {
 
 /// The conditions over keys alone, each once. A column that a condition equates with a key is as good as the key.
 pub(super) fn over_keys(conditions: &[Scalar], keys: &[Key]) -> Vec<Scalar> {
-    let stands: Vec<Scalar> = keys.iter().enumerate().map(|(i, k)| k.scalar.stand_in(KEYS + i)).collect();
+    let stands: Vec<Scalar> =
+        keys.iter().enumerate().map(|(i, k)| k.scalar.stand_in(StandIn::Key(i).binding())).collect();
     let mut given: Vec<(&Scalar, Scalar)> =
         keys.iter().zip(&stands).map(|(k, stand)| (&k.scalar, stand.clone())).collect();
     for (a, b) in conditions.iter().filter_map(equated) {

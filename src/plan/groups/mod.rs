@@ -40,7 +40,7 @@ pub(crate) struct Groups {
     pub why: String,
     /// What makes private ones public.
     pub remedy: String,
-    /// Conditions over the keys alone (`expr::KEYS`), which narrow the public domain.
+    /// Conditions over the keys alone ([`crate::expr::StandIn::Key`]), which narrow the public domain.
     pub only: Vec<Scalar>,
 }
 

@@ -9,7 +9,7 @@ use bigdecimal::{BigDecimal, Signed, ToPrimitive};
 use policy::{Column, Range};
 use schema::SqlType;
 use schema::time::{FIRST, LAST};
-use sql::ast::Expr;
+use sql::ast::{BindingId, Expr};
 use std::collections::HashMap;
 
 /// The columns of a flattener, of which some have narrower ranges.
@@ -77,13 +77,13 @@ fn moved(column: &Column, range: &Interval) -> Option<Range> {
 }
 
 impl Columns for Narrowed<'_, '_> {
-    fn column(&self, binding: usize, column: usize) -> Option<ColumnInfo<'_>> {
+    fn column(&self, binding: BindingId, column: usize) -> Option<ColumnInfo<'_>> {
         let info = self.flattener.column(binding, column)?;
         let narrower = self.columns.get(&(binding, info.column.name.clone()));
         Some(ColumnInfo { column: narrower.unwrap_or(info.column), ..info })
     }
 
-    fn computed(&self, binding: usize, column: usize) -> Option<Scalar> {
+    fn computed(&self, binding: BindingId, column: usize) -> Option<Scalar> {
         self.flattener.computed(binding, column)
     }
 

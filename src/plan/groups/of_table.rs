@@ -4,6 +4,7 @@ use super::conditions::equated;
 use crate::algebra::source::PrivateSource;
 use crate::expr::domain::{Domain, Rows};
 use crate::expr::{Node, Scalar};
+use sql::ast::BindingId;
 
 /// The domain of a key that is a column of a public table, or is equal to one, without the rows of that table which
 /// conditions over it alone drop: where a group has rows, its value stands in a row of the table that meets them.
@@ -40,7 +41,7 @@ pub(super) fn narrowed(
 }
 
 /// Whether it looks at this binding; None where it looks at others, or holds a subquery.
-fn looks_at_it(s: &Scalar, wanted: usize) -> Option<bool> {
+fn looks_at_it(s: &Scalar, wanted: BindingId) -> Option<bool> {
     match s.node() {
         Node::Column { binding, .. } => (*binding == wanted).then_some(true),
         Node::Exists(..) | Node::InRows(..) => None,

@@ -1,7 +1,7 @@
 //! What several keys say of each other: combinations of their values that no row can have are left out.
 
 use super::conditions::{is_same_anywhere, looks};
-use crate::expr::{KEYS, Node, Param, Scalar, alike, compared, logic, weighted};
+use crate::expr::{Node, Param, Scalar, StandIn, alike, compared, logic, weighted};
 use crate::groups::key::Key;
 use bigdecimal::ToPrimitive;
 use schema::SqlType;
@@ -17,7 +17,7 @@ pub(super) fn together(keys: &[Key], narrowed: &[Scalar], utc: bool) -> Vec<Scal
 }
 
 fn stand(keys: &[Key], i: usize) -> Option<Scalar> {
-    keys.get(i).map(|k| k.scalar.stand_in(KEYS + i))
+    keys.get(i).map(|k| k.scalar.stand_in(StandIn::Key(i).binding()))
 }
 
 /// Of a key that is a function of another, what it is for the other's value. Floats are left alone, which may round.
@@ -109,6 +109,7 @@ fn seasons(keys: &[Scalar], utc: bool) -> Option<Vec<Scalar>> {
     if whole(lo, hi) {
         return None;
     }
-    let (sum, [lo, hi]) = weighted(key.stand_in(KEYS + at), n, part.stand_in(KEYS + place), [lo, hi])?;
+    let stand = |s: &Scalar, place| s.stand_in(StandIn::Key(place).binding());
+    let (sum, [lo, hi]) = weighted(stand(key, at), n, stand(part, place), [lo, hi])?;
     Some(vec![compared(BinaryOp::Ge, sum.clone(), lo), compared(BinaryOp::Le, sum, hi)])
 }

@@ -2,7 +2,7 @@
 
 use super::conditions::{is_same_anywhere, looks, rejects_null};
 use crate::expr::domain::{Base, Domain, Image, of_lattice};
-use crate::expr::{BASES, Node, Param, Scalar, truncated, type_span};
+use crate::expr::{Node, Param, Scalar, StandIn, truncated, type_span};
 use bigdecimal::{BigDecimal, ToPrimitive};
 use schema::SqlType;
 
@@ -145,8 +145,9 @@ fn truncation(key: &Scalar, part: &Scalar) -> Option<Scalar> {
         _ => None,
     };
     let units = ["year", "quarter", "month", "week", "day", "hour", "minute"];
-    let whole =
-        |base: &Scalar| base.domain().is_some() && key.over(&[(base, base.stand_in(BASES))]).is_some();
+    let whole = |base: &Scalar| {
+        base.domain().is_some() && key.over(&[(base, base.stand_in(StandIn::Base(0).binding()))]).is_some()
+    };
     let found = time.and_then(|x| units.iter().filter_map(|u| truncated(u, x)).find(whole));
     found.or_else(|| part.children().into_iter().find_map(|c| truncation(key, c)))
 }
@@ -190,7 +191,7 @@ fn cover(s: &Scalar, limit: usize, out: &mut Vec<Scalar>) -> Option<()> {
 /// What an expression is for the values of its parts, where these meet the conditions over them alone.
 fn image(s: &Scalar, bases: &[Scalar], conditions: &[Scalar]) -> Option<Domain> {
     let given: Vec<(&Scalar, Scalar)> =
-        bases.iter().enumerate().map(|(i, b)| (b, b.stand_in(BASES + i))).collect();
+        bases.iter().enumerate().map(|(i, b)| (b, b.stand_in(StandIn::Base(i).binding()))).collect();
     let of = s.over(&given)?;
     let over = conditions.iter().filter_map(|c| c.over(&given).filter(|c| looks(c) && is_same_anywhere(c)));
     let bases = bases.iter().map(|b| {

@@ -27,7 +27,7 @@ pub fn is_rest(a: &Aggregate) -> bool {
 const DAY: &str = "86400";
 
 /// The statement in which this SELECT has none.
-pub(crate) fn without_ages(mut statement: Statement, select: usize) -> Statement {
+pub(crate) fn without_ages(mut statement: Statement, select: Option<SelectId>) -> Statement {
     each_query(&mut statement.query, &mut |q| {
         let own = matches!(&q.body, Body::Select(s) if s.id == select);
         let order: &mut [OrderItem] = if own { &mut q.order_by } else { &mut [] };
@@ -37,7 +37,7 @@ pub(crate) fn without_ages(mut statement: Statement, select: usize) -> Statement
     statement
 }
 
-fn in_body(body: &mut Body, select: usize) {
+fn in_body(body: &mut Body, select: Option<SelectId>) {
     match body {
         Body::Select(s) if s.id == select => {
             s.items.iter_mut().map(|i| &mut i.expr).chain(&mut s.having).for_each(replace);

@@ -17,7 +17,7 @@ use sql::ast::*;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct AlongPath {
     /// The number of its SELECT.
-    select: usize,
+    select: Option<SelectId>,
     /// The table that the path leads to, under a new name.
     led_to: Binding,
     /// What is equal of its columns: to columns of the table with the path, and the unit to that of the row around.
@@ -27,7 +27,7 @@ pub(crate) struct AlongPath {
 
 impl AlongPath {
     /// A subquery that is tied along a path of one step, and not by the unit.
-    pub(crate) fn of(q: &Query, bindings: &[Binding], policy: &Policy, pos: Pos) -> Option<Self> {
+    pub(crate) fn of(q: &Query, bindings: &Bindings, policy: &Policy, pos: Pos) -> Option<Self> {
         let Ok(Some((s, []))) = single(q, pos) else { return None };
         let conditions = conjuncts(s.filter.as_slice());
         let mut ties: Vec<(&Expr, &Expr)> = Vec::new();
@@ -80,7 +80,7 @@ impl AlongPath {
 
     /// Puts in what it lacks.
     pub(crate) fn put(&self, mut statement: Statement) -> Statement {
-        let binding = statement.bindings.len();
+        let binding = statement.bindings.next();
         each_query(&mut statement.query, &mut |q| {
             let Body::Select(s) = &mut q.body else { return };
             if s.id != self.select {

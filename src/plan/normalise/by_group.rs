@@ -80,7 +80,7 @@ impl ByGroup {
     /// Puts the groups into the FROM of the SELECT in which the subquery stands, and a column of theirs in its place. Whether
     /// there is such a SELECT, and all that ties the subquery is of its rows.
     pub(crate) fn put(&self, statement: &mut Statement, policy: &Policy) -> bool {
-        let binding = statement.bindings.len();
+        let binding = statement.bindings.next();
         let bindings = &statement.bindings;
         let pos = self.pos;
         let column = |column: usize| Expr::new(ExprKind::Column { binding, column }, pos);
@@ -143,7 +143,7 @@ impl ByGroup {
 
     /// The groups without those that no row of this SELECT meets: where a key of a public table ties them, and WHERE chooses rows
     /// of that table by conditions on them alone, those of the rows that it chooses.
-    fn narrowed(&self, s: &Select, bindings: &[Binding], policy: &Policy) -> Select {
+    fn narrowed(&self, s: &Select, bindings: &Bindings, policy: &Policy) -> Select {
         let mut grouped = self.grouped.clone();
         let conditions = conjuncts(s.filter.as_slice());
         for (inner, outer) in self.grouped.group_by.iter().zip(&self.outer) {
@@ -177,7 +177,7 @@ impl ByGroup {
 
     fn replace(&self, e: &mut Expr, value: &Expr, done: &mut bool) {
         match &e.kind {
-            ExprKind::Subquery(q) if q.body.first_select() == Some(self.grouped.id) => {
+            ExprKind::Subquery(q) if q.body.first_select() == self.grouped.id => {
                 *e = value.clone();
                 *done = true;
             }
@@ -187,7 +187,7 @@ impl ByGroup {
 }
 
 /// Whether a condition looks at columns of this binding; None where it looks at others, or holds a subquery.
-pub(crate) fn looks_at(e: &Expr, wanted: usize) -> Option<bool> {
+pub(crate) fn looks_at(e: &Expr, wanted: BindingId) -> Option<bool> {
     match &e.kind {
         ExprKind::Column { binding, .. } => (*binding == wanted).then_some(true),
         ExprKind::Subquery(_) | ExprKind::Exists { .. } | ExprKind::InQuery { .. } => None,
@@ -196,7 +196,7 @@ pub(crate) fn looks_at(e: &Expr, wanted: usize) -> Option<bool> {
 }
 
 /// Whether a relation stands in a FROM where no outer join pads it.
-fn keeps(from: &From, wanted: usize) -> bool {
+fn keeps(from: &From, wanted: BindingId) -> bool {
     match from {
         From::Relation { binding, .. } => *binding == wanted,
         From::Join { kind: JoinKind::Inner, left, right, .. } => keeps(left, wanted) || keeps(right, wanted),

@@ -23,7 +23,7 @@ const BY_CAP: Origin = Origin::AddedBy(Rule::Cap);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cap {
     /// The statement's binding.
-    pub binding: usize,
+    pub binding: BindingId,
 }
 
 /// Where a relation stands in a FROM.
@@ -64,12 +64,12 @@ fn place_of(table: &Table, column: &str) -> Option<usize> {
     table.columns.iter().position(|c| c.name == column)
 }
 
-fn column(binding: usize, column: usize) -> Expr {
+fn column(binding: BindingId, column: usize) -> Expr {
     Expr::new(ExprKind::Column { binding, column }, None)
 }
 
 /// Gives all columns of an expression, which are of one relation, this one.
-fn rebind(e: &mut Expr, to: usize) {
+fn rebind(e: &mut Expr, to: BindingId) {
     if let ExprKind::Column { binding, .. } = &mut e.kind {
         *binding = to;
     }
@@ -80,7 +80,7 @@ fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
     Expr::new(ExprKind::Binary { op, left: Box::new(left), right: Box::new(right) }, None)
 }
 
-fn relation(binding: usize, query: Option<Select>) -> From {
+fn relation(binding: BindingId, query: Option<Select>) -> From {
     let query = query.map(|s| Box::new(Query::of(Body::Select(Box::new(s)))));
     From::Relation { binding, query, lateral: false, pos: None }
 }
@@ -139,7 +139,7 @@ impl Cap {
     }
 
     /// Conditions on the table alone, of another number: rows that they drop are dropped before others are counted.
-    fn renumbered(&self, conditions: Vec<Expr>, read: usize) -> Option<Expr> {
+    fn renumbered(&self, conditions: Vec<Expr>, read: BindingId) -> Option<Expr> {
         let own = conditions.into_iter().filter(|c| looks_at(c, self.binding) == Some(true));
         let mut own = own.reduce(sql::resolve::and)?;
         rebind(&mut own, read);
@@ -166,10 +166,7 @@ impl Cap {
         }
         let rows = policy.limits.max_joined_rows;
         let item = |expr| Item { expr, name: String::new() };
-        let mut bind = |binding: Binding| {
-            statement.bindings.push(binding);
-            statement.bindings.len() - 1
-        };
+        let mut bind = |binding: Binding| statement.bindings.push(binding);
 
         let read = bind(own.clone());
         let (from, owner) = along(relation(read, None), (read, t), &steps, &mut bind, None);
@@ -217,11 +214,11 @@ impl Cap {
 /// A relation with the rows that lead to its unit, and the last of these; `tie`: what a column of that is equal to, beside.
 fn along(
     mut from: From,
-    (mut child, mut of): (usize, &Table),
+    (mut child, mut of): (BindingId, &Table),
     steps: &[Step],
-    bind: &mut impl FnMut(Binding) -> usize,
+    bind: &mut impl FnMut(Binding) -> BindingId,
     mut tie: Option<(usize, Expr)>,
-) -> (From, usize) {
+) -> (From, BindingId) {
     for (i, step) in steps.iter().enumerate() {
         let columns = step.table.columns.iter().map(|c| c.name.clone()).collect();
         let parent = bind(Binding {

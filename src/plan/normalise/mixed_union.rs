@@ -34,14 +34,14 @@ const APART: Origin = Origin::AddedBy(Rule::MixedUnion);
 
 /// Whether rows of such a one are aggregated apart in a statement.
 pub(crate) fn is_in(statement: &Statement) -> bool {
-    statement.bindings.iter().any(|b| b.origin == APART)
+    statement.bindings.iter().any(|(_, b)| b.origin == APART)
 }
 
 /// A UNION ALL of which some branches are private rows, and others not.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct MixedUnion {
     /// The number of its first SELECT.
-    first: usize,
+    first: SelectId,
     /// Which of its branches are private, in order.
     private: Vec<bool>,
 }
@@ -114,7 +114,7 @@ impl MixedUnion {
 fn inline(statement: &mut Statement, cte: &Cte, policy: &Policy) -> Result<()> {
     let Statement { query, bindings, spend, .. } = statement;
     let reads = |b: &Binding| b.source == Source::Cte(cte.id);
-    let named: Vec<usize> = (0..).zip(bindings.iter()).filter(|(_, b)| reads(b)).map(|(i, _)| i).collect();
+    let named: Vec<BindingId> = bindings.iter().filter(|(_, b)| reads(b)).map(|(id, _)| id).collect();
     let copies = cte.query.size().nodes.saturating_mul(named.len());
     spend.take(copies, "the statement, with what its CTEs stand for,", &policy.limits)?;
     for named in named {
@@ -201,7 +201,7 @@ impl Rewriting<'_> {
 
     /// The union's binding, where it stands in a FROM so that the rows of this FROM are those for each of its branches, taken
     /// together.
-    fn kept(&self, from: &From) -> Option<usize> {
+    fn kept(&self, from: &From) -> Option<BindingId> {
         match from {
             From::Relation { binding, query, .. } => {
                 query.as_ref().filter(|q| self.union.is(q) && !is_correlated(q)).map(|_| *binding)
@@ -216,7 +216,7 @@ impl Rewriting<'_> {
     }
 
     /// The SELECT over the private rows, or over the others.
-    fn kind(&mut self, s: &Select, binding: usize, private: bool) -> Body {
+    fn kind(&mut self, s: &Select, binding: BindingId, private: bool) -> Body {
         let chosen = |q: &Query| {
             let each = branches(&q.body).into_iter().zip(&self.union.private);
             each.filter(|(_, p)| **p == private).map(|(b, _)| b.clone()).reduce(union_all)
@@ -237,7 +237,7 @@ impl Rewriting<'_> {
         &mut self,
         s: &Select,
         order_by: &[OrderItem],
-        binding: usize,
+        binding: BindingId,
     ) -> Result<(Select, Vec<OrderItem>)> {
         let mut calls: Vec<Aggregate> = Vec::new();
         let exprs = s.items.iter().map(|i| &i.expr).chain(&s.having);
@@ -255,7 +255,7 @@ impl Rewriting<'_> {
                 self.types_of(s.id, 0, Body::Select(Box::new(alone)))?
             }
         };
-        let apart = self.numbers.bindings.len();
+        let apart = self.numbers.bindings.next();
         let mut partials = Partials::new(apart, &keys, s.pos);
         let mut values = Vec::with_capacity(calls.len());
         for (call, ty) in calls.into_iter().zip(types) {
@@ -306,7 +306,7 @@ impl Rewriting<'_> {
 
     /// The SELECT over branches whose columns have the types that PostgreSQL gives those of all: alone, each kind would have its
     /// own.
-    fn of_one_type(&self, s: &Select, binding: usize) -> Result<Select> {
+    fn of_one_type(&self, s: &Select, binding: BindingId) -> Result<Select> {
         let mut whole = Query::of(Body::Select(Box::new(s.clone())));
         let mut done = Ok(());
         each_relation(&mut whole, &mut |of, query| {
@@ -337,7 +337,7 @@ impl Rewriting<'_> {
     }
 
     /// The types of the columns of what stands in this SELECT; `question` tells those about one SELECT apart.
-    fn types_of(&self, select: usize, question: usize, body: Body) -> Result<Vec<SqlType>> {
+    fn types_of(&self, select: Option<SelectId>, question: usize, body: Body) -> Result<Vec<SqlType>> {
         let asked = TypesOf::Part { select, part: question };
         match self.types.get(&asked) {
             Some(types) => Ok(types.clone()),

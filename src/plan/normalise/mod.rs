@@ -25,7 +25,7 @@ pub(crate) enum Otherwise {
     /// A subquery that lacks the unit among what ties it.
     AlongPath(Box<AlongPath>),
     /// Sums and averages of ages, in the SELECT of this number.
-    Ages(usize),
+    Ages(Option<SelectId>),
     /// A table that is to be read through a cap.
     Cap(Cap),
 }

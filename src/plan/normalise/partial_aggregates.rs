@@ -9,14 +9,14 @@ use sql::ast::*;
 /// What is computed of each kind of rows: keys, then partial results. Columns of both have the same places.
 pub(crate) struct Partials {
     /// The relation that has both.
-    binding: usize,
+    binding: BindingId,
     private: Vec<Item>,
     others: Vec<Item>,
     pos: Pos,
 }
 
 impl Partials {
-    pub(crate) fn new(binding: usize, keys: &[Expr], pos: Pos) -> Self {
+    pub(crate) fn new(binding: BindingId, keys: &[Expr], pos: Pos) -> Self {
         let item = |(i, e): (usize, &Expr)| Item { expr: e.clone(), name: format!("c{i}") };
         let keys: Vec<Item> = keys.iter().enumerate().map(item).collect();
         Self { binding, private: keys.clone(), others: keys, pos }
@@ -138,13 +138,13 @@ pub(crate) fn aggregates(e: &Expr, out: &mut Vec<Aggregate>) {
 
 /// An expression above aggregates, over the relation of partial results: keys are its first columns, and aggregates what they
 /// are of these.
-pub(crate) fn above(e: &Expr, binding: usize, keys: &[Expr], values: &[(Aggregate, Expr)]) -> Expr {
+pub(crate) fn above(e: &Expr, binding: BindingId, keys: &[Expr], values: &[(Aggregate, Expr)]) -> Expr {
     let mut above = e.clone();
     put_above(&mut above, binding, keys, values);
     above
 }
 
-fn put_above(e: &mut Expr, binding: usize, keys: &[Expr], values: &[(Aggregate, Expr)]) {
+fn put_above(e: &mut Expr, binding: BindingId, keys: &[Expr], values: &[(Aggregate, Expr)]) {
     if let Some(column) = keys.iter().position(|k| k == e) {
         *e = Expr::new(ExprKind::Column { binding, column }, e.pos);
         return;

@@ -6,14 +6,15 @@ use crate::algebra::source::{Leaf, SetTree};
 use crate::expr::Node;
 use crate::refusals::unsupported;
 use answer::ClientError;
-use sql::ast::{Origin, Pos};
+use sql::ast::{BindingId, Origin, Pos};
 
 impl Flattener<'_> {
     /// The refusal of a join of rows that may belong to two units, with what to write.
-    pub(crate) fn apart(&self, a: &[usize], b: &[usize], pos: Pos) -> ClientError {
-        let named = |list: &[usize]| -> Vec<usize> {
-            let named =
-                |b: &&usize| self.private_scan(**b) && self.scan_of(**b).is_some_and(|s| s.serves.is_none());
+    pub(crate) fn apart(&self, a: &[BindingId], b: &[BindingId], pos: Pos) -> ClientError {
+        let named = |list: &[BindingId]| -> Vec<BindingId> {
+            let named = |b: &&BindingId| {
+                self.private_scan(**b) && self.scan_of(**b).is_some_and(|s| s.serves.is_none())
+            };
             list.iter().filter(named).copied().collect()
         };
         let (a, b) = (named(a), named(b));
@@ -23,9 +24,9 @@ impl Flattener<'_> {
             let visible = l.iter().chain(&r).all(|c| self.visible(c));
             visible.then(|| format!("Write ON {}.", each.join(" AND ")))
         };
-        let along = |child: usize, parent: usize| {
+        let along = |child: BindingId, parent: BindingId| {
             let path = self.path_of(child)?;
-            let of = |b: usize, list: &[String]| list.iter().map(|c| (b, c.clone())).collect::<Vec<_>>();
+            let of = |b: BindingId, list: &[String]| list.iter().map(|c| (b, c.clone())).collect::<Vec<_>>();
             let leads = self.scan_of(parent)?.table()? == path.table;
             leads.then(|| on(of(child, &path.columns), of(parent, &path.key))).flatten()
         };
@@ -71,7 +72,7 @@ impl Flattener<'_> {
     }
 
     /// Whether the analyst wrote this relation: what rules put there is nobody's condition either.
-    pub(crate) fn is_written(&self, binding: usize) -> bool {
+    pub(crate) fn is_written(&self, binding: BindingId) -> bool {
         self.binding(binding).is_none_or(|b| b.origin == Origin::Written)
     }
 

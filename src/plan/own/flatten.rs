@@ -64,9 +64,9 @@ pub struct Flattener<'a> {
     /// The policy.
     pub policy: &'a Policy,
     /// The statement's bindings.
-    pub bindings: &'a [Binding],
+    pub bindings: &'a Bindings,
     /// Queries of CTEs by id.
-    pub ctes: &'a HashMap<usize, &'a Query>,
+    pub ctes: &'a HashMap<CteId, &'a Query>,
     /// EXTRACT's type.
     pub extract_type: SqlType,
     /// How many rows a unit is said to have.
@@ -74,10 +74,10 @@ pub struct Flattener<'a> {
     /// What was released before.
     pub(crate) given: Given,
     /// Of released rows in FROM, the columns that tell them apart.
-    pub(crate) unique: HashMap<usize, Vec<usize>>,
-    substitutes: HashMap<usize, Vec<Rc<Substitute>>>,
+    pub(crate) unique: HashMap<BindingId, Vec<usize>>,
+    substitutes: HashMap<BindingId, Vec<Rc<Substitute>>>,
     pub(crate) scans: Vec<Scan>,
-    pub(crate) positions: HashMap<usize, Pos>,
+    pub(crate) positions: HashMap<BindingId, Pos>,
     /// Scans of the query around a subquery.
     pub(crate) around: Vec<Scan>,
     pub(crate) sinks: Vec<Vec<Expr>>,
@@ -89,11 +89,11 @@ pub struct Flattener<'a> {
     pub(crate) scalars: Vec<(Expr, Expr)>,
     /// The rows that were found, for subqueries in what is computed from them.
     pub(crate) found: Option<Found>,
-    pub(crate) optional: Vec<(HashSet<usize>, Pos)>,
+    pub(crate) optional: Vec<(HashSet<BindingId>, Pos)>,
     /// Which of the statement's bindings a binding of a CTE that is read here stands for.
-    pub(crate) origin: HashMap<usize, usize>,
+    pub(crate) origin: HashMap<BindingId, BindingId>,
     /// The number of the next binding that the statement does not have.
-    pub(crate) next: usize,
+    pub(crate) next: BindingId,
     /// A relation that is to be read through a cap, once it is found.
     pub(crate) uncapped: Rc<Cell<Option<Cap>>>,
     relations: usize,
@@ -107,8 +107,8 @@ impl<'a> Flattener<'a> {
     /// For one release.
     pub fn new(
         policy: &'a Policy,
-        bindings: &'a [Binding],
-        ctes: &'a HashMap<usize, &'a Query>,
+        bindings: &'a Bindings,
+        ctes: &'a HashMap<CteId, &'a Query>,
         extract_type: SqlType,
         rows: RowsPerUnit,
         spend: Spend,
@@ -134,7 +134,7 @@ impl<'a> Flattener<'a> {
             found: None,
             optional: Vec::new(),
             origin: HashMap::new(),
-            next: bindings.len(),
+            next: bindings.next(),
             uncapped: Rc::default(),
             relations: 0,
             spend,
@@ -255,8 +255,15 @@ impl<'a> Flattener<'a> {
         conditions.iter().map(|c| truth(lower(c, self)?, "WHERE", c.pos)).collect()
     }
 
+    /// The number of one more relation that the statement does not have.
+    pub(crate) fn fresh(&mut self) -> BindingId {
+        let fresh = self.next;
+        self.next = fresh.next();
+        fresh
+    }
+
     /// The statement's binding behind this number.
-    pub(crate) fn binding(&self, binding: usize) -> Option<&'a Binding> {
+    pub(crate) fn binding(&self, binding: BindingId) -> Option<&'a Binding> {
         self.bindings.get(*self.origin.get(&binding).unwrap_or(&binding))
     }
 
@@ -265,11 +272,11 @@ impl<'a> Flattener<'a> {
     }
 
     /// The table that a binding reads.
-    pub(crate) fn table_of(&self, binding: usize) -> Option<&'a Table> {
+    pub(crate) fn table_of(&self, binding: BindingId) -> Option<&'a Table> {
         self.table(self.scan_of(binding)?.table()?)
     }
 
-    pub(crate) fn scan_of(&self, binding: usize) -> Option<&Scan> {
+    pub(crate) fn scan_of(&self, binding: BindingId) -> Option<&Scan> {
         self.scans.iter().chain(&self.around).find(|s| s.binding == binding)
     }
 
@@ -417,7 +424,7 @@ impl<'a> Flattener<'a> {
         Ok(Draft::Join { kind, left: Box::new(left), right: Box::new(right), on: conditions, pos })
     }
 
-    pub(crate) fn scan(&mut self, binding: usize, leaf: Leaf, nullable: bool, pos: Pos) -> Result<Draft> {
+    pub(crate) fn scan(&mut self, binding: BindingId, leaf: Leaf, nullable: bool, pos: Pos) -> Result<Draft> {
         self.relations += 1;
         if self.relations > MAX_RELATIONS {
             let m =
@@ -433,14 +440,14 @@ impl<'a> Flattener<'a> {
     }
 
     /// A derived table: its columns become expressions over scans.
-    fn derived(&mut self, binding: usize, q: &Query, at: Place, pos: Pos) -> Result<Draft> {
+    fn derived(&mut self, binding: BindingId, q: &Query, at: Place, pos: Pos) -> Result<Draft> {
         let (s, order_by) = match single(q, pos)? {
             Some((s, order_by)) if !s.from.is_empty() => (s, order_by),
             _ => return self.set(binding, q, at.nullable, pos),
         };
         let before = self.scans.len();
         let Selected { draft, items } = self.selected(Some(binding), s, order_by, at, pos)?;
-        let own: HashSet<usize> =
+        let own: HashSet<BindingId> =
             self.scans.get(before..).unwrap_or_default().iter().map(|s| s.binding).collect();
         let columns = items.into_iter().map(|expr| {
             let lost = at.nullable && !strict(&expr, &own);
@@ -464,7 +471,12 @@ impl<'a> Flattener<'a> {
     }
 
     /// The column of a derived table that is this column of a scan in it.
-    pub(crate) fn derived_column(&self, derived: usize, binding: usize, column: usize) -> Option<usize> {
+    pub(crate) fn derived_column(
+        &self,
+        derived: BindingId,
+        binding: BindingId,
+        column: usize,
+    ) -> Option<usize> {
         let wanted = ExprKind::Column { binding, column };
         self.substitutes.get(&derived)?.iter().position(|s| s.expr.kind == wanted)
     }
@@ -499,7 +511,7 @@ impl<'a> Flattener<'a> {
     }
 
     /// Whether a scan's rows are private.
-    pub(crate) fn private_scan(&self, binding: usize) -> bool {
+    pub(crate) fn private_scan(&self, binding: BindingId) -> bool {
         match self.scan_of(binding).map(|s| &s.leaf) {
             Some(Leaf::Table(t, _)) => self.table(*t).is_none_or(|t| t.privacy != Privacy::Public),
             Some(Leaf::Set(rows)) => rows.unit.is_some(),
@@ -598,7 +610,7 @@ pub(crate) fn constant(q: &Query) -> Option<&Expr> {
 }
 
 impl Columns for Flattener<'_> {
-    fn column(&self, binding: usize, column: usize) -> Option<ColumnInfo<'_>> {
+    fn column(&self, binding: BindingId, column: usize) -> Option<ColumnInfo<'_>> {
         let scan = self.scan_of(binding)?;
         let index = scan.table()?;
         let table = self.table(index)?;
@@ -612,7 +624,7 @@ impl Columns for Flattener<'_> {
         })
     }
 
-    fn computed(&self, binding: usize, column: usize) -> Option<Scalar> {
+    fn computed(&self, binding: BindingId, column: usize) -> Option<Scalar> {
         let scan = self.scan_of(binding)?;
         let Leaf::Set(rows) = &scan.leaf else { return None };
         Some(rows.columns.get(column)?.column_of(binding, format!("c{column}"), scan.nullable))

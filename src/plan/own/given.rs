@@ -15,7 +15,7 @@ use std::rc::Rc;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stage {
     /// The number of its first SELECT ([`Body::first_select`]); several where it is written several times.
-    pub(crate) selects: Vec<usize>,
+    pub(crate) selects: Vec<SelectId>,
     /// What is written.
     pub(crate) text: Bare,
     /// What finishes it. Of a value: one row of one column.
@@ -47,7 +47,7 @@ type Row = (Vec<Scalar>, Scalar);
 /// The stages of a statement, as a release's rows see them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Given {
-    stages: Rc<HashMap<usize, Stage>>,
+    stages: Rc<HashMap<SelectId, Stage>>,
     used: Rc<RefCell<BTreeSet<usize>>>,
 }
 
@@ -100,7 +100,7 @@ impl Flattener<'_> {
     /// Released rows in FROM, if these are: constants, as VALUES would be.
     pub(crate) fn released(
         &mut self,
-        binding: usize,
+        binding: BindingId,
         q: &Query,
         nullable: bool,
         pos: Pos,
@@ -149,7 +149,7 @@ impl Flattener<'_> {
     }
 
     /// Whether the rows of a relation in FROM were released.
-    pub(crate) fn is_released(&self, binding: usize, query: Option<&Query>) -> bool {
+    pub(crate) fn is_released(&self, binding: BindingId, query: Option<&Query>) -> bool {
         let cte = match self.binding(binding).map(|b| &b.source) {
             Some(Source::Cte(id)) => self.ctes.get(id).copied(),
             _ => None,

@@ -13,7 +13,7 @@ impl Flattener<'_> {
     /// partners add nothing to any aggregate, and where all groups come back anyway.
     pub(crate) fn optional_side(
         &mut self,
-        optional: &[HashSet<usize>],
+        optional: &[HashSet<BindingId>],
         above: &[&Expr],
         keys: &[Expr],
     ) -> Result<()> {
@@ -59,7 +59,8 @@ impl Flattener<'_> {
 
     /// Private relations elsewhere are tied to the optional ones: they are NULL, or their rows are gone, with them.
     pub(crate) fn private_optional(&mut self, block: &Block) {
-        let private: Vec<usize> = block.bindings.iter().copied().filter(|b| self.private_scan(*b)).collect();
+        let private: Vec<BindingId> =
+            block.bindings.iter().copied().filter(|b| self.private_scan(*b)).collect();
         for (of, _) in &mut self.optional {
             of.extend(&private);
         }

@@ -56,7 +56,7 @@ struct Under<'a> {
 
 /// The scan in the making: its columns, and what in the analyst's expressions they stand for.
 struct Made {
-    binding: usize,
+    binding: BindingId,
     columns: Vec<Scalar>,
     named: Vec<(Expr, usize)>,
 }
@@ -104,7 +104,7 @@ impl<'a> Flattener<'a> {
     /// The rows of a SELECT below a release. `binding`: the derived table that it is, or is part of, if it is one.
     pub(crate) fn selected(
         &mut self,
-        binding: Option<usize>,
+        binding: Option<BindingId>,
         s: &Select,
         order_by: &[OrderItem],
         at: Place,
@@ -153,7 +153,7 @@ impl<'a> Flattener<'a> {
     }
 
     /// What windows stand over: rows, or groups of them.
-    fn below(&self, binding: Option<usize>, s: &Select, pos: Pos) -> Result<(Under<'a>, Vec<Expr>)> {
+    fn below(&self, binding: Option<BindingId>, s: &Select, pos: Pos) -> Result<(Under<'a>, Vec<Expr>)> {
         let mut inner = self.nested(false);
         let (draft, conditions, items) = if is_grouped(s) {
             let Selected { draft, items } = inner.grouped(binding, s, Place::TOP, pos)?;
@@ -169,7 +169,7 @@ impl<'a> Flattener<'a> {
     /// DISTINCT ON: the rows that a window numbers 1.
     fn first_of_each(
         &mut self,
-        binding: Option<usize>,
+        binding: Option<BindingId>,
         (s, on, order_by): (&Select, &[Expr], &[OrderItem]),
         at: Place,
         pos: Pos,
@@ -228,7 +228,7 @@ impl<'a> Flattener<'a> {
     }
 
     /// GROUP BY the unit, and perhaps more.
-    fn grouped(&mut self, binding: Option<usize>, s: &Select, at: Place, pos: Pos) -> Result<Selected> {
+    fn grouped(&mut self, binding: Option<BindingId>, s: &Select, at: Place, pos: Pos) -> Result<Selected> {
         let mut inner = self.nested(false);
         let (draft, conditions) = inner.draft(s)?;
         let mut keys = keys(s).iter().map(|k| inner.expand(k)).collect::<Result<Vec<_>>>()?;
@@ -267,7 +267,7 @@ impl<'a> Flattener<'a> {
     /// Windows partitioned by the unit, and perhaps more.
     fn windowed(
         &mut self,
-        binding: Option<usize>,
+        binding: Option<BindingId>,
         mut under: Under<'a>,
         items: &[Expr],
         at: Place,
@@ -301,7 +301,7 @@ impl<'a> Flattener<'a> {
     /// The scan of what was made.
     fn scan_over(
         &mut self,
-        binding: Option<usize>,
+        binding: Option<BindingId>,
         under: Under<'a>,
         made: Made,
         (items, over): (Vec<Scalar>, Over),
@@ -328,8 +328,8 @@ impl<'a> Flattener<'a> {
 
 impl Under<'_> {
     fn made(&mut self) -> Made {
-        self.inner.next += 1;
-        Made { binding: self.inner.next - 1, columns: Vec::new(), named: Vec::new() }
+        let binding = self.inner.fresh();
+        Made { binding, columns: Vec::new(), named: Vec::new() }
     }
 
     /// Whether an expression is the unit in every row.

@@ -17,14 +17,14 @@ use std::collections::HashSet;
 
 /// Part of a join.
 pub(crate) struct Part {
-    pub bindings: Vec<usize>,
+    pub bindings: Vec<BindingId>,
     pub rows: Rows,
 }
 
 /// A condition `column = expression` that compares exactly, with the bindings that the expression looks at.
 pub(crate) struct Equation {
     column: Col,
-    needs: Vec<usize>,
+    needs: Vec<BindingId>,
 }
 
 impl Equation {
@@ -88,9 +88,9 @@ impl Flattener<'_> {
     }
 
     /// Whether each combination of rows of `given` meets at most one row of the part.
-    fn determined(&self, part: &Part, given: &HashSet<usize>, equations: &[Equation]) -> bool {
+    fn determined(&self, part: &Part, given: &HashSet<BindingId>, equations: &[Equation]) -> bool {
         // Private rows that meet are of one unit.
-        let private = |b: &usize| self.private_scan(*b);
+        let private = |b: &BindingId| self.private_scan(*b);
         if part.rows.bound == Some(1) && part.bindings.iter().any(private) && given.iter().any(private) {
             return true;
         }
@@ -98,7 +98,7 @@ impl Flattener<'_> {
     }
 
     /// Whether a key of the part is equated with what is given.
-    fn is_key_given(&self, part: &Part, given: &HashSet<usize>, equations: &[Equation]) -> bool {
+    fn is_key_given(&self, part: &Part, given: &HashSet<BindingId>, equations: &[Equation]) -> bool {
         part.rows.anchors.iter().any(|anchor| {
             let fixed = |column: &String| {
                 let here = |e: &&Equation| e.column.0 == *anchor && e.column.1 == *column;
@@ -125,7 +125,7 @@ impl Flattener<'_> {
 
     /// Whether each combination of rows of `given` meets at most one released row: all columns that tell these apart are
     /// equated. A choice of bounds, no proof: the kernel does not know it.
-    fn is_one_released(&self, part: &Part, given: &HashSet<usize>, equations: &[Equation]) -> bool {
+    fn is_one_released(&self, part: &Part, given: &HashSet<BindingId>, equations: &[Equation]) -> bool {
         let [binding] = part.bindings.as_slice() else { return false };
         let equated = |at: &usize| {
             let column = (*binding, format!("c{at}"));
@@ -145,7 +145,7 @@ impl Flattener<'_> {
             }
             given.clone()
         };
-        let mut have: HashSet<usize> = HashSet::new();
+        let mut have: HashSet<BindingId> = HashSet::new();
         for i in start {
             have = take(*i, &mut fixed);
         }
@@ -200,16 +200,16 @@ impl Flattener<'_> {
     }
 
     /// What the rows of a unit that each part has but one of fix, and those themselves.
-    fn settled(&self, parts: &[Part], equations: &[Equation]) -> Vec<usize> {
-        let mut settled: HashSet<usize> = parts.iter().flat_map(|p| &p.rows.settled).copied().collect();
-        let known = |p: &&Part, settled: &HashSet<usize>| p.bindings.iter().all(|b| settled.contains(b));
-        let more = |settled: &HashSet<usize>| {
+    fn settled(&self, parts: &[Part], equations: &[Equation]) -> Vec<BindingId> {
+        let mut settled: HashSet<BindingId> = parts.iter().flat_map(|p| &p.rows.settled).copied().collect();
+        let known = |p: &&Part, settled: &HashSet<BindingId>| p.bindings.iter().all(|b| settled.contains(b));
+        let more = |settled: &HashSet<BindingId>| {
             parts.iter().find(|p| !known(p, settled) && self.is_key_given(p, settled, equations))
         };
         while let Some(p) = more(&settled) {
             settled.extend(&p.bindings);
         }
-        let mut settled: Vec<usize> = settled.into_iter().collect();
+        let mut settled: Vec<BindingId> = settled.into_iter().collect();
         settled.sort_unstable();
         settled
     }

@@ -188,7 +188,7 @@ impl<'a> Flattener<'a> {
         if let Some(own) = block.owner.unit() {
             self.tie(filter, own, unit);
         }
-        let all: Vec<usize> = block.bindings.iter().chain(&around.bindings).copied().collect();
+        let all: Vec<BindingId> = block.bindings.iter().chain(&around.bindings).copied().collect();
         // Rows that lead outside for their unit lead to rows that are there; nothing else may be untied.
         match self.settle(filter, met, block.owner.borrows(), &all).as_slice() {
             [] => Ok(()),

@@ -30,7 +30,7 @@ struct Item {
 
 impl Flattener<'_> {
     /// A derived table whose body is a set operation.
-    pub(crate) fn set(&mut self, binding: usize, q: &Query, nullable: bool, pos: Pos) -> Result<Draft> {
+    pub(crate) fn set(&mut self, binding: BindingId, q: &Query, nullable: bool, pos: Pos) -> Result<Draft> {
         let mut found = Vec::new();
         let tree = self.set_tree(&q.body, &mut found, false, pos)?;
         let unit = match self.is_private_body(&q.body) {
@@ -200,7 +200,7 @@ fn without_unit(pos: Pos) -> ClientError {
 }
 
 /// One column of all branches. Types are those of PostgreSQL's UNION, where there is no doubt about them.
-fn merged(each: &[&Item], index: usize, binding: usize, pos: Pos) -> Result<Scalar> {
+fn merged(each: &[&Item], index: usize, binding: BindingId, pos: Pos) -> Result<Scalar> {
     let what = |x: &str| format!("a set operation whose column {} has {x}", index + 1);
     let differ = || unsupported(&what("several types"), pos).hint("Cast it to one type in every branch.");
     let ty = column_type(each).ok_or_else(differ)?;

@@ -7,12 +7,13 @@ use crate::algebra::source::{Added, Kind, Leaf, Scan, TableName, Tree, column, e
 use crate::expr::{Node, Scalar};
 use crate::refusals::unsupported;
 use policy::{Privacy, UnitPath};
+use sql::ast::BindingId;
 
 /// Rows of a scan with a path whose unit is that of another scan of the statement.
 #[derive(Clone, Copy)]
 pub(crate) struct Borrow {
-    pub child: usize,
-    pub parent: usize,
+    pub child: BindingId,
+    pub parent: BindingId,
 }
 
 /// One at least.
@@ -48,7 +49,7 @@ impl From<Borrow> for Borrows {
 }
 
 impl Flattener<'_> {
-    pub(crate) fn path_of(&self, binding: usize) -> Option<UnitPath> {
+    pub(crate) fn path_of(&self, binding: BindingId) -> Option<UnitPath> {
         match &self.table_of(binding)?.privacy {
             Privacy::Path(path) => Some(path.clone()),
             _ => None,
@@ -56,8 +57,8 @@ impl Flattener<'_> {
     }
 
     /// Two scans of one table that meet along a key of it are at one row, and so in one unit.
-    pub(crate) fn same_rows(&self, classes: &mut Classes, bindings: &[usize]) {
-        let scans: Vec<(usize, usize)> =
+    pub(crate) fn same_rows(&self, classes: &mut Classes, bindings: &[BindingId]) {
+        let scans: Vec<(BindingId, usize)> =
             bindings.iter().filter_map(|b| Some((*b, self.scan_of(*b)?.table()?))).collect();
         loop {
             let mut changed = false;
@@ -90,9 +91,9 @@ impl Flattener<'_> {
         &mut self,
         blocks: &mut [Block],
         classes: &mut Classes,
-        outside: &[usize],
+        outside: &[BindingId],
     ) -> Result<()> {
-        let mut open: Vec<(usize, usize)> = Vec::new();
+        let mut open: Vec<(usize, BindingId)> = Vec::new();
         for (i, block) in blocks.iter().enumerate() {
             if let ([binding], Owner::Unfound) = (block.bindings.as_slice(), &block.owner) {
                 open.push((i, *binding));
@@ -136,7 +137,7 @@ impl Flattener<'_> {
                     block.equal.extend(pairs);
                     block.owner = self.own_unit(parent).map_or(Owner::Unfound, Owner::Unit);
                 }
-                let all: Vec<usize> =
+                let all: Vec<BindingId> =
                     blocks.iter().flat_map(|b| &b.bindings).chain(outside).copied().collect();
                 self.same_rows(classes, &all);
                 child = parent;
@@ -146,9 +147,15 @@ impl Flattener<'_> {
     }
 
     /// A scan of the table that this one refers to, met along the path.
-    fn partner(&self, child: usize, blocks: &[Block], classes: &Classes, outside: &[usize]) -> Option<usize> {
+    fn partner(
+        &self,
+        child: BindingId,
+        blocks: &[Block],
+        classes: &Classes,
+        outside: &[BindingId],
+    ) -> Option<BindingId> {
         let path = self.path_of(child)?;
-        let met = |parent: usize| {
+        let met = |parent: BindingId| {
             self.scan_of(parent).and_then(Scan::table) == Some(path.table)
                 && path
                     .columns
@@ -160,11 +167,10 @@ impl Flattener<'_> {
     }
 
     /// A scan that the statement does not have.
-    fn hidden(&mut self, child: usize, path: &UnitPath) -> Result<usize> {
+    fn hidden(&mut self, child: BindingId, path: &UnitPath) -> Result<BindingId> {
         let nullable = self.scan_of(child).is_some_and(|s| s.nullable);
         let Some(table) = self.table(path.table) else { return Err(unsupported("this table", None)) };
-        let binding = self.next;
-        self.next += 1;
+        let binding = self.fresh();
         let leaf = Leaf::Table(path.table, TableName::of(table));
         self.scan(binding, leaf, nullable, None)?;
         if let Some(scan) = self.scans.last_mut() {
@@ -175,7 +181,7 @@ impl Flattener<'_> {
     }
 
     /// The equalities of one step of a path.
-    fn step(&mut self, child: usize, parent: usize) -> (Vec<Scalar>, Vec<(Col, Col)>) {
+    fn step(&mut self, child: BindingId, parent: BindingId) -> (Vec<Scalar>, Vec<(Col, Col)>) {
         let Some(path) = self.path_of(child) else { return (Vec::new(), Vec::new()) };
         let here: Vec<Col> = path.columns.iter().map(|c| (child, c.clone())).collect();
         let there: Vec<Col> = path.key.iter().map(|k| (parent, k.clone())).collect();
@@ -197,7 +203,7 @@ impl Flattener<'_> {
         on: &mut Vec<Scalar>,
         equal_columns: &mut Vec<(Col, Col)>,
         borrows: Vec<Borrow>,
-        here: &[usize],
+        here: &[BindingId],
     ) -> Vec<Borrow> {
         let mut left = Vec::new();
         for borrow in borrows {

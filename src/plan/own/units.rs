@@ -25,7 +25,7 @@ pub(crate) struct Block {
     /// Its joins.
     pub tree: Tree,
     /// All scans in it, by their bindings.
-    pub bindings: Vec<usize>,
+    pub bindings: Vec<BindingId>,
     /// Whose its rows are.
     pub owner: Owner,
     /// Columns that are equal in each of its rows.
@@ -38,7 +38,7 @@ pub(crate) struct Block {
 #[derive(Clone)]
 pub(crate) struct Found {
     /// All scans.
-    pub bindings: Vec<usize>,
+    pub bindings: Vec<BindingId>,
     /// Whose the rows are.
     pub owner: Owner,
     /// Columns that are equal in each row.
@@ -135,7 +135,7 @@ fn surer(a: Unit, b: Unit) -> Unit {
 #[derive(Default)]
 pub(crate) struct Outside {
     /// Scans there.
-    pub bindings: Vec<usize>,
+    pub bindings: Vec<BindingId>,
     /// Columns equal there.
     pub equal: Vec<(Col, Col)>,
 }
@@ -204,12 +204,12 @@ impl Flattener<'_> {
         for (a, b) in blocks.iter().flat_map(|b| &b.equal).chain(&outside.equal) {
             classes.equate(a, b);
         }
-        let all: Vec<usize> =
+        let all: Vec<BindingId> =
             blocks.iter().flat_map(|b| &b.bindings).chain(&outside.bindings).copied().collect();
         self.same_rows(&mut classes, &all);
         self.paths(blocks, &mut classes, &outside.bindings)?;
         let borrows: Vec<Borrow> = blocks.iter().flat_map(|b| b.owner.borrows()).collect();
-        let mut parts: Vec<&[usize]> = blocks.iter().map(|b| b.bindings.as_slice()).collect();
+        let mut parts: Vec<&[BindingId]> = blocks.iter().map(|b| b.bindings.as_slice()).collect();
         parts.push(&outside.bindings);
         self.united(&parts, &borrows, &classes, None)
     }
@@ -253,7 +253,7 @@ impl Flattener<'_> {
     }
 
     /// The unit, where a scan has it in a column of its own.
-    pub(crate) fn own_unit(&self, binding: usize) -> Option<Unit> {
+    pub(crate) fn own_unit(&self, binding: BindingId) -> Option<Unit> {
         let scan = self.scan_of(binding)?;
         let (name, ty, nullable) = match &scan.leaf {
             Leaf::Table(t, _) => match &self.table(*t)?.privacy {
@@ -270,7 +270,7 @@ impl Flattener<'_> {
     }
 
     /// The unit columns among these scans: each is NULL or the unit of the row.
-    pub(crate) fn unit_columns(&self, bindings: &[usize]) -> Vec<Col> {
+    pub(crate) fn unit_columns(&self, bindings: &[BindingId]) -> Vec<Col> {
         bindings.iter().filter_map(|b| self.own_unit(*b)).flat_map(|u| u.columns).collect()
     }
 
@@ -280,7 +280,7 @@ impl Flattener<'_> {
     }
 
     /// The same of these scans, where these columns are equal.
-    pub(crate) fn exact_of(&self, bindings: &[usize], equal: &[(Col, Col)]) -> Vec<Col> {
+    pub(crate) fn exact_of(&self, bindings: &[BindingId], equal: &[(Col, Col)]) -> Vec<Col> {
         let classes = Classes::of(equal);
         let there = |c: &Col| self.scan_of(c.0).is_some_and(|s| !s.nullable);
         let units = self.unit_columns(bindings);
@@ -293,7 +293,7 @@ impl Flattener<'_> {
     /// Whether groups by these hold rows of one unit each, as keys prove: they are a key of a private table's rows, or
     /// columns that are equal to one in every row.
     pub(crate) fn is_one_unit_each(&self, keys: &[&Scalar], equal: &Classes) -> bool {
-        let named = |binding: usize, column: &String| {
+        let named = |binding: BindingId, column: &String| {
             let part = (binding, column.clone());
             keys.iter().any(|k| match k.node() {
                 Node::Column { binding, name } => equal.same(&(*binding, name.clone()), &part),
@@ -319,7 +319,7 @@ impl Flattener<'_> {
 
     /// Refuses private parts whose units are not known to be equal. `parts`: the scans of each; `borrows`: the paths
     /// that lead from one to another.
-    fn united(&self, parts: &[&[usize]], borrows: &[Borrow], classes: &Classes, pos: Pos) -> Result<()> {
+    fn united(&self, parts: &[&[BindingId]], borrows: &[Borrow], classes: &Classes, pos: Pos) -> Result<()> {
         let mut groups = Groups::new(parts.len());
         let mut seen: std::collections::HashMap<usize, usize> = std::collections::HashMap::new();
         for (i, bindings) in parts.iter().enumerate() {
@@ -329,7 +329,7 @@ impl Flattener<'_> {
                 }
             }
         }
-        let part_of = |binding: usize| parts.iter().position(|p| p.contains(&binding));
+        let part_of = |binding: BindingId| parts.iter().position(|p| p.contains(&binding));
         for borrow in borrows {
             if let (Some(from), Some(to)) = (part_of(borrow.child), part_of(borrow.parent)) {
                 groups.join(from, to);
@@ -476,7 +476,7 @@ impl Flattener<'_> {
         Ok(Block { tree, bindings, owner, equal: Vec::new(), rows })
     }
 
-    fn draft_bindings(&self, draft: &Draft) -> Vec<usize> {
+    fn draft_bindings(&self, draft: &Draft) -> Vec<BindingId> {
         match draft {
             Draft::Scan(place) => self.scans.get(*place).map(|s| s.binding).into_iter().collect(),
             Draft::Join { left, right, .. } => {

@@ -170,7 +170,8 @@ fn bounded<'p>(plan: &'p Plan, settings: &Settings) -> Result<&'p Release, &'sta
 /// The number of rows of each unit, as a relation with a row for each, and that number in it. It is what
 /// `SELECT unit, count(*) … GROUP BY unit` is read as in a FROM.
 fn counted(rows: &PrivateSource, most: u32) -> Result<(PrivateSource, Scalar), ClientError> {
-    let binding = 1 + bindings(&rows.scans).chain(bindings(&rows.inside)).max().unwrap_or(0);
+    let last = bindings(&rows.scans).chain(bindings(&rows.inside)).max();
+    let binding = last.unwrap_or(BindingId::new(0)).next();
     let place = |n: usize| Place { binding, name: format!("c{n}"), nullable: false };
     let unit = rows.unit.scalar();
     let columns =
@@ -214,9 +215,9 @@ fn counted(rows: &PrivateSource, most: u32) -> Result<(PrivateSource, Scalar), C
 }
 
 /// All bindings of scans, and of scans within them.
-fn bindings(scans: &[Scan]) -> Box<dyn Iterator<Item = usize> + '_> {
+fn bindings(scans: &[Scan]) -> Box<dyn Iterator<Item = BindingId> + '_> {
     Box::new(scans.iter().flat_map(|s| {
-        let within: Box<dyn Iterator<Item = usize>> = match &s.leaf {
+        let within: Box<dyn Iterator<Item = BindingId>> = match &s.leaf {
             Leaf::Table(..) => Box::new(std::iter::empty()),
             Leaf::Set(rows) => Box::new(rows.branches().into_iter().flat_map(|b| bindings(&b.scans))),
         };
@@ -228,7 +229,7 @@ fn bindings(scans: &[Scan]) -> Box<dyn Iterator<Item = usize> + '_> {
 fn place_among(count: &Scalar, bounds: &[u32]) -> Result<Key, ClientError> {
     let at = |kind| Expr::new(kind, None);
     let number = |n: &str| at(ExprKind::Literal(Literal::Number(n.to_owned())));
-    let column = || Box::new(at(ExprKind::Column { binding: 0, column: 1 }));
+    let column = || Box::new(at(ExprKind::Column { binding: BindingId::new(0), column: 1 }));
     let last = bounds.len().saturating_sub(1);
     let each = bounds.iter().take(last).enumerate().map(|(i, bound)| {
         let right = Box::new(number(&bound.to_string()));
@@ -252,11 +253,11 @@ fn place_among(count: &Scalar, bounds: &[u32]) -> Result<Key, ClientError> {
 struct Counted<'c>(&'c Scalar);
 
 impl Columns for Counted<'_> {
-    fn column(&self, _binding: usize, _column: usize) -> Option<ColumnInfo<'_>> {
+    fn column(&self, _binding: BindingId, _column: usize) -> Option<ColumnInfo<'_>> {
         None
     }
 
-    fn computed(&self, _binding: usize, _column: usize) -> Option<Scalar> {
+    fn computed(&self, _binding: BindingId, _column: usize) -> Option<Scalar> {
         Some(self.0.clone())
     }
 

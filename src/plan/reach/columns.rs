@@ -146,7 +146,7 @@ fn unknown(plan: &Plan, places: &[usize]) -> Vec<usize> {
 }
 
 /// Items of queries in FROM whose variances are needed: a SELECT, and a place in it.
-fn wanted(plan: &Plan) -> Result<BTreeSet<(usize, usize)>, ClientError> {
+fn wanted(plan: &Plan) -> Result<BTreeSet<(SelectId, usize)>, ClientError> {
     let queries = Queries::of(plan);
     let mut found = Found { queries: &queries, wanted: BTreeSet::new(), plan };
     found.query(&plan.statement.query)?;
@@ -167,7 +167,7 @@ fn wanted(plan: &Plan) -> Result<BTreeSet<(usize, usize)>, ClientError> {
 struct Found<'q, 'p> {
     queries: &'q Queries<'p>,
     plan: &'p Plan,
-    wanted: BTreeSet<(usize, usize)>,
+    wanted: BTreeSet<(SelectId, usize)>,
 }
 
 impl<'p> Found<'_, 'p> {
@@ -237,7 +237,8 @@ impl<'p> Found<'_, 'p> {
         match of {
             Uncertain::Exact(_) | Uncertain::Released { .. } | Uncertain::OfSets { .. } => Ok(()),
             Uncertain::Column { select, item, .. } => {
-                if !self.wanted.insert((select.id, *item)) {
+                let new = select.id.is_some_and(|id| self.wanted.insert((id, *item)));
+                if !new {
                     return Ok(());
                 }
                 let Some(item) = select.items.get(*item) else { return Ok(()) };
@@ -261,18 +262,19 @@ impl<'p> Found<'_, 'p> {
 }
 
 /// Adds variances and fourth cumulants as last items.
-fn carry(q: &mut Query, wanted: &BTreeSet<(usize, usize)>) {
+fn carry(q: &mut Query, wanted: &BTreeSet<(SelectId, usize)>) {
     for cte in &mut q.with {
         carry(&mut cte.query, wanted);
     }
     carry_body(&mut q.body, wanted);
 }
 
-fn carry_body(body: &mut Body, wanted: &BTreeSet<(usize, usize)>) {
+fn carry_body(body: &mut Body, wanted: &BTreeSet<(SelectId, usize)>) {
     match body {
         Body::Select(s) => {
             s.from.iter_mut().for_each(|f| carry_from(f, wanted));
-            for (_, item) in wanted.range((s.id, 0)..=(s.id, usize::MAX)) {
+            let of_select = s.id.into_iter().flat_map(|id| wanted.range((id, 0)..(id.next(), 0)));
+            for (_, item) in of_select {
                 let Some(of) = s.items.get(*item).cloned() else { continue };
                 for what in [Reach::Variance, Reach::Fourth] {
                     let kind =
@@ -290,7 +292,7 @@ fn carry_body(body: &mut Body, wanted: &BTreeSet<(usize, usize)>) {
     }
 }
 
-fn carry_from(from: &mut From, wanted: &BTreeSet<(usize, usize)>) {
+fn carry_from(from: &mut From, wanted: &BTreeSet<(SelectId, usize)>) {
     match from {
         From::Join { left, right, .. } => {
             carry_from(left, wanted);

@@ -81,7 +81,7 @@ pub enum Uncertain<'p> {
         /// The expression.
         expr: &'p Expr,
         /// The query's binding.
-        binding: usize,
+        binding: BindingId,
         /// The SELECT that it is an item of.
         select: &'p Select,
         /// Its place there.
@@ -152,7 +152,7 @@ impl Place {
 pub struct Queries<'p> {
     plan: &'p Plan,
     /// Those of derived tables and CTEs, by binding.
-    of: HashMap<usize, &'p Query>,
+    of: HashMap<BindingId, &'p Query>,
     /// Whether rows stand once each, by the address of their SELECT: asked of every column, over and over.
     once: RefCell<HashMap<usize, bool>>,
     /// Expressions that were followed, again for each column that stands for one.
@@ -205,7 +205,7 @@ impl<'p> Queries<'p> {
         let mut found = Self { plan, of: HashMap::new(), once: RefCell::default(), followed: Cell::new(0) };
         let mut ctes = HashMap::new();
         found.collect(&plan.statement.query, &mut ctes);
-        for (binding, b) in plan.statement.bindings.iter().enumerate() {
+        for (binding, b) in plan.statement.bindings.iter() {
             if let Source::Cte(id) = &b.source
                 && let Some(query) = ctes.get(id)
             {
@@ -215,7 +215,7 @@ impl<'p> Queries<'p> {
         found
     }
 
-    fn collect(&mut self, q: &'p Query, ctes: &mut HashMap<usize, &'p Query>) {
+    fn collect(&mut self, q: &'p Query, ctes: &mut HashMap<CteId, &'p Query>) {
         for cte in &q.with {
             ctes.insert(cte.id, &cte.query);
             self.collect(&cte.query, ctes);
@@ -223,7 +223,7 @@ impl<'p> Queries<'p> {
         self.collect_body(&q.body, ctes);
     }
 
-    fn collect_body(&mut self, body: &'p Body, ctes: &mut HashMap<usize, &'p Query>) {
+    fn collect_body(&mut self, body: &'p Body, ctes: &mut HashMap<CteId, &'p Query>) {
         match body {
             Body::Select(s) => s.from.iter().for_each(|f| self.collect_from(f, ctes)),
             Body::Query(q) => self.collect(q, ctes),
@@ -235,7 +235,7 @@ impl<'p> Queries<'p> {
         }
     }
 
-    fn collect_from(&mut self, from: &'p From, ctes: &mut HashMap<usize, &'p Query>) {
+    fn collect_from(&mut self, from: &'p From, ctes: &mut HashMap<CteId, &'p Query>) {
         match from {
             From::Join { left, right, .. } => {
                 self.collect_from(left, ctes);
@@ -455,7 +455,13 @@ impl<'p> Queries<'p> {
         }
     }
 
-    fn column<'e>(&self, e: &'e Expr, binding: usize, column: usize, place: Place) -> Result<Uncertain<'e>>
+    fn column<'e>(
+        &self,
+        e: &'e Expr,
+        binding: BindingId,
+        column: usize,
+        place: Place,
+    ) -> Result<Uncertain<'e>>
     where
         'p: 'e,
     {
@@ -487,7 +493,7 @@ impl<'p> Queries<'p> {
     fn is_public(&self, q: &Query) -> bool {
         let mut selects = Vec::new();
         selects_of(&q.body, &mut selects);
-        !selects.iter().any(|id| self.plan.releases.iter().any(|r| r.select == *id))
+        !selects.iter().any(|id| self.plan.releases.iter().any(|r| r.select == Some(*id)))
             && q.with.iter().all(|c| self.is_public(&c.query))
     }
 
@@ -548,10 +554,10 @@ impl<'p> Queries<'p> {
     }
 }
 
-fn selects_of(body: &Body, out: &mut Vec<usize>) {
+fn selects_of(body: &Body, out: &mut Vec<SelectId>) {
     match body {
         Body::Select(s) => {
-            out.push(s.id);
+            out.extend(s.id);
             s.from.iter().for_each(|f| selects_of_from(f, out));
         }
         Body::Query(q) => selects_of(&q.body, out),
@@ -563,7 +569,7 @@ fn selects_of(body: &Body, out: &mut Vec<usize>) {
     }
 }
 
-fn selects_of_from(from: &From, out: &mut Vec<usize>) {
+fn selects_of_from(from: &From, out: &mut Vec<SelectId>) {
     match from {
         From::Join { left, right, .. } => {
             selects_of_from(left, out);

@@ -162,7 +162,7 @@ impl Builder<'_, '_> {
 fn one_unit_each(keys: &[Key], source: &PrivateSource, pos: Pos) -> ClientError {
     let labels: Vec<&str> = keys.iter().map(|k| k.label.as_str()).collect();
     let what = format!("GROUP BY {}, whose groups are of one unit each,", labels.join(", "));
-    let named = |binding: usize| source.named().any(|s| s.binding == binding);
+    let named = |binding: BindingId| source.named().any(|s| s.binding == binding);
     let instead = match source.unit.columns.iter().find(|c| named(c.0)) {
         Some((_, unit)) => format!(
             "aggregate over the groups: SELECT avg(n) FROM (SELECT {unit}, k, count(*) AS n FROM … GROUP BY {unit}, k) t"

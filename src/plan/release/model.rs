@@ -10,7 +10,7 @@ use crate::groups::key::Key;
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
 use dp::Pick;
 use schema::SqlType;
-use sql::ast::Aggregate;
+use sql::ast::{Aggregate, SelectId};
 
 /// A released integer per group.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,7 +66,7 @@ impl PartKind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Release {
     /// The SELECT it stands for.
-    pub select: usize,
+    pub select: Option<SelectId>,
     /// Which of the SELECT's grouping sets it is of; 0 where there is one.
     pub set: usize,
     /// The private relation.
@@ -81,7 +81,7 @@ pub struct Release {
     pub groups_why: String,
     /// What makes private groups public, for those who miss some.
     pub groups_remedy: String,
-    /// Conditions over the keys (`expr::KEYS`) that narrow the public domain.
+    /// Conditions over the keys ([`crate::expr::StandIn::Key`]) that narrow the public domain.
     pub only: Vec<Scalar>,
     /// Released integers.
     pub parts: Vec<Part>,

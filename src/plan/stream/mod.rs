@@ -77,7 +77,7 @@ struct Found<'q> {
 }
 
 /// The SELECT of this number, among those that stand for relations.
-fn find(q: &mut Query, id: usize) -> Option<Found<'_>> {
+fn find(q: &mut Query, id: Option<SelectId>) -> Option<Found<'_>> {
     for cte in &mut q.with {
         if let Some(found) = find(&mut cte.query, id) {
             return Some(found);
@@ -86,7 +86,7 @@ fn find(q: &mut Query, id: usize) -> Option<Found<'_>> {
     in_body(&mut q.body, &q.order_by, id)
 }
 
-fn in_body<'q>(body: &'q mut Body, order_by: &'q [OrderItem], id: usize) -> Option<Found<'q>> {
+fn in_body<'q>(body: &'q mut Body, order_by: &'q [OrderItem], id: Option<SelectId>) -> Option<Found<'q>> {
     match body {
         Body::Select(select) => {
             if select.id == id {
@@ -100,7 +100,7 @@ fn in_body<'q>(body: &'q mut Body, order_by: &'q [OrderItem], id: usize) -> Opti
     }
 }
 
-fn in_from(from: &mut From, id: usize) -> Option<Found<'_>> {
+fn in_from(from: &mut From, id: Option<SelectId>) -> Option<Found<'_>> {
     match from {
         From::Relation { query, .. } => find(query.as_mut()?, id),
         From::Join { left, right, .. } => in_from(left, id).or_else(|| in_from(right, id)),

@@ -37,7 +37,7 @@ pub(crate) fn conjuncts(list: &[Expr]) -> Vec<Expr> {
 }
 
 /// Whether every column of the expression is of these bindings.
-pub(crate) fn only_of(e: &Expr, of: &[usize]) -> bool {
+pub(crate) fn only_of(e: &Expr, of: &[BindingId]) -> bool {
     !e.any(&mut |e| match &e.kind {
         ExprKind::Column { binding, .. } => !of.contains(binding),
         ExprKind::Subquery(_) | ExprKind::Exists { .. } | ExprKind::InQuery { .. } => true,

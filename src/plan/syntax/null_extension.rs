@@ -1,10 +1,10 @@
 //! What becomes of an expression in a row that an outer join fills with NULL.
 
-use sql::ast::{BinaryOp, Expr, ExprKind, Is};
+use sql::ast::{BinaryOp, BindingId, Expr, ExprKind, Is};
 use std::collections::HashSet;
 
 /// Whether the expression is NULL wherever all columns of these bindings are.
-pub fn strict(e: &Expr, of: &HashSet<usize>) -> bool {
+pub fn strict(e: &Expr, of: &HashSet<BindingId>) -> bool {
     let any = |list: &[Expr]| list.iter().any(|x| strict(x, of));
     let all = |list: &[Expr]| !list.is_empty() && list.iter().all(|x| strict(x, of));
     match &e.kind {
@@ -35,7 +35,7 @@ pub fn strict(e: &Expr, of: &HashSet<usize>) -> bool {
 }
 
 /// Whether a condition is never true where all columns of these bindings are NULL.
-pub fn rejects(e: &Expr, of: &HashSet<usize>) -> bool {
+pub fn rejects(e: &Expr, of: &HashSet<BindingId>) -> bool {
     match &e.kind {
         ExprKind::Binary { op: BinaryOp::And, left, right } => rejects(left, of) || rejects(right, of),
         ExprKind::Binary { op: BinaryOp::Or, left, right } => rejects(left, of) && rejects(right, of),
@@ -46,7 +46,7 @@ pub fn rejects(e: &Expr, of: &HashSet<usize>) -> bool {
 }
 
 /// A test for NULL of what these bindings hold.
-pub fn null_test<'e>(e: &'e Expr, of: &HashSet<usize>) -> Option<&'e Expr> {
+pub fn null_test<'e>(e: &'e Expr, of: &HashSet<BindingId>) -> Option<&'e Expr> {
     match &e.kind {
         ExprKind::Is { expr, what: Is::Null, negated: false } if refers(expr, of) => Some(e),
         _ => e.children().into_iter().find_map(|c| null_test(c, of)),
@@ -54,6 +54,6 @@ pub fn null_test<'e>(e: &'e Expr, of: &HashSet<usize>) -> Option<&'e Expr> {
 }
 
 /// Whether a column of these bindings stands in it.
-pub fn refers(e: &Expr, of: &HashSet<usize>) -> bool {
+pub fn refers(e: &Expr, of: &HashSet<BindingId>) -> bool {
     e.any(&mut |e| matches!(&e.kind, ExprKind::Column { binding, .. } if of.contains(binding)))
 }

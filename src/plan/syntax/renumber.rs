@@ -2,20 +2,24 @@
 //! one name would be one in the printed text, and a condition that ties them would tie a row to itself.
 
 use sql::ast::*;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// The query with fresh bindings from `next` on; `origin` learns which binding each stands for.
-pub(crate) fn renumber(query: &Query, next: &mut usize, origin: &mut HashMap<usize, usize>) -> Query {
+pub(crate) fn renumber(
+    query: &Query,
+    next: &mut BindingId,
+    origin: &mut HashMap<BindingId, BindingId>,
+) -> Query {
     let mut copy = query.clone();
     let mut fresh = HashMap::new();
-    let mut define = |binding: &mut usize, _: &mut Option<Box<Query>>| {
+    let mut define = |binding: &mut BindingId, _: &mut Option<Box<Query>>| {
         origin.insert(*next, origin.get(binding).copied().unwrap_or(*binding));
         fresh.insert(*binding, *next);
         *binding = *next;
-        *next += 1;
+        *next = next.next();
     };
     each_relation(&mut copy, &mut define);
-    let mut refer = |binding: &mut usize, _: usize| {
+    let mut refer = |binding: &mut BindingId, _: usize| {
         if let Some(own) = fresh.get(binding) {
             *binding = *own;
         }
@@ -27,31 +31,33 @@ pub(crate) fn renumber(query: &Query, next: &mut usize, origin: &mut HashMap<usi
 
 /// Numbers for copies.
 pub(crate) struct Numbers<'s> {
-    next: usize,
+    next: SelectId,
     /// The statement's bindings.
-    pub bindings: &'s mut Vec<Binding>,
+    pub bindings: &'s mut Bindings,
 }
 
 impl<'s> Numbers<'s> {
     /// Those that nothing of this query has.
-    pub(crate) fn new(query: &mut Query, bindings: &'s mut Vec<Binding>) -> Self {
-        let mut next = 0;
-        // Those SELECTs that are none of the analyst's share one number.
-        each_select(query, &mut |s| next = next.max(s.id.wrapping_add(1)));
+    pub(crate) fn new(query: &mut Query, bindings: &'s mut Bindings) -> Self {
+        let mut next = SelectId::new(0);
+        each_select(query, &mut |s| next = s.id.map_or(next, |id| next.max(id.next())));
         Self { next, bindings }
     }
 
     /// The query with bindings and SELECTs of its own.
     pub(crate) fn copy(&mut self, query: &Query) -> Query {
-        let (first, mut origin) = (self.bindings.len(), HashMap::new());
-        let mut next = first;
+        let (mut next, mut origin) = (self.bindings.next(), HashMap::new());
         let mut copy = renumber(query, &mut next, &mut origin);
-        let of = |b: usize| origin.get(&b).and_then(|o| self.bindings.get(*o)).cloned();
-        let own: Vec<Binding> = (first..next).filter_map(of).collect();
-        self.bindings.extend(own);
+        // In the order of their numbers, which they are pushed under.
+        let copies: BTreeMap<BindingId, BindingId> = origin.into_iter().collect();
+        for of in copies.into_values() {
+            if let Some(own) = self.bindings.get(of).cloned() {
+                self.bindings.push(own);
+            }
+        }
         each_select(&mut copy, &mut |s| {
-            s.id = self.next;
-            self.next += 1;
+            s.id = Some(self.next);
+            self.next = self.next.next();
         });
         copy
     }
@@ -61,7 +67,7 @@ impl<'s> Numbers<'s> {
 pub(crate) type Bare = (Query, Vec<Option<Source>>);
 
 /// See [`Bare`].
-pub(crate) fn bare(query: &Query, bindings: &[Binding]) -> Bare {
+pub(crate) fn bare(query: &Query, bindings: &Bindings) -> Bare {
     fn placeless(from: &mut From) {
         match from {
             From::Relation { pos, .. } => *pos = None,
@@ -72,24 +78,25 @@ pub(crate) fn bare(query: &Query, bindings: &[Binding]) -> Bare {
             }
         }
     }
-    let (mut next, mut origin) = (bindings.len(), HashMap::new());
+    let (mut next, mut origin) = (bindings.next(), HashMap::new());
     let mut copy = renumber(query, &mut next, &mut origin);
     let mut select = |s: &mut Select| {
-        (s.id, s.pos) = (0, None);
+        (s.id, s.pos) = (None, None);
         s.from.iter_mut().for_each(placeless);
     };
     each_select(&mut copy, &mut select);
-    let source = |own| bindings.get(*origin.get(&own)?).map(|b| b.source.clone());
-    (copy, (bindings.len()..next).map(source).collect())
+    let origins: BTreeMap<BindingId, BindingId> = origin.into_iter().collect();
+    let source = |of: BindingId| bindings.get(of).map(|b| b.source.clone());
+    (copy, origins.into_values().map(source).collect())
 }
 
 /// The bindings that a query defines, and those that its columns refer to.
-pub(crate) fn defined(query: &Query) -> (HashSet<usize>, HashSet<usize>) {
+pub(crate) fn defined(query: &Query) -> (HashSet<BindingId>, HashSet<BindingId>) {
     let (mut own, mut columns) = (HashSet::new(), HashSet::new());
-    let mut define = |binding: &mut usize, _: &mut Option<Box<Query>>| {
+    let mut define = |binding: &mut BindingId, _: &mut Option<Box<Query>>| {
         own.insert(*binding);
     };
-    let mut refer = |binding: &mut usize, _: usize| {
+    let mut refer = |binding: &mut BindingId, _: usize| {
         columns.insert(*binding);
     };
     Walk { query: &mut |_| {}, relation: &mut define, column: &mut refer, select: &mut |_| {} }
@@ -98,9 +105,9 @@ pub(crate) fn defined(query: &Query) -> (HashSet<usize>, HashSet<usize>) {
 }
 
 /// The columns of this binding that are looked at anywhere in a query, in order.
-pub(crate) fn looked_at(query: &Query, wanted: usize) -> BTreeSet<usize> {
+pub(crate) fn looked_at(query: &Query, wanted: BindingId) -> BTreeSet<usize> {
     let mut columns = BTreeSet::new();
-    let mut refer = |binding: &mut usize, column: usize| {
+    let mut refer = |binding: &mut BindingId, column: usize| {
         if *binding == wanted {
             columns.insert(column);
         }
@@ -116,7 +123,7 @@ pub(crate) fn each_query(query: &mut Query, f: &mut dyn FnMut(&mut Query)) {
 }
 
 /// Visits each binding, with the query of a derived table.
-pub(crate) fn each_relation(query: &mut Query, f: &mut dyn FnMut(&mut usize, &mut Option<Box<Query>>)) {
+pub(crate) fn each_relation(query: &mut Query, f: &mut dyn FnMut(&mut BindingId, &mut Option<Box<Query>>)) {
     Walk { query: &mut |_| {}, relation: f, column: &mut |_, _| {}, select: &mut |_| {} }.query(query);
 }
 
@@ -129,9 +136,9 @@ pub(crate) fn each_select(query: &mut Query, f: &mut dyn FnMut(&mut Select)) {
 struct Walk<'f> {
     query: &'f mut dyn FnMut(&mut Query),
     /// Where a relation is bound; with the query of a derived table.
-    relation: &'f mut dyn FnMut(&mut usize, &mut Option<Box<Query>>),
+    relation: &'f mut dyn FnMut(&mut BindingId, &mut Option<Box<Query>>),
     /// Where a column refers to one.
-    column: &'f mut dyn FnMut(&mut usize, usize),
+    column: &'f mut dyn FnMut(&mut BindingId, usize),
     /// A SELECT, before what is in it.
     select: &'f mut dyn FnMut(&mut Select),
 }

@@ -14,7 +14,7 @@ pub(crate) fn is_correlated(q: &Query) -> bool {
 /// not.
 pub(crate) fn correlated<'e>(
     e: &'e Expr,
-    own: &HashSet<usize>,
+    own: &HashSet<BindingId>,
     rows: &dyn Fn(&Expr) -> bool,
 ) -> Option<&'e Expr> {
     if rows(e) || matches!(e.kind, ExprKind::Aggregate(_)) {
@@ -28,7 +28,7 @@ pub(crate) fn correlated<'e>(
 }
 
 /// A column of one of these relations inside the query that an expression is.
-fn inside<'e>(e: &'e Expr, own: &HashSet<usize>) -> Option<&'e Expr> {
+fn inside<'e>(e: &'e Expr, own: &HashSet<BindingId>) -> Option<&'e Expr> {
     match &e.kind {
         ExprKind::Subquery(q) | ExprKind::Exists { query: q, .. } | ExprKind::InQuery { query: q, .. } => {
             q.exprs().into_iter().find_map(|e| refers(e, own))
@@ -38,7 +38,7 @@ fn inside<'e>(e: &'e Expr, own: &HashSet<usize>) -> Option<&'e Expr> {
 }
 
 /// A column of one of these relations in `e` or in a subquery of it.
-fn refers<'e>(e: &'e Expr, own: &HashSet<usize>) -> Option<&'e Expr> {
+fn refers<'e>(e: &'e Expr, own: &HashSet<BindingId>) -> Option<&'e Expr> {
     match &e.kind {
         ExprKind::Column { binding, .. } if own.contains(binding) => Some(e),
         _ => inside(e, own).or_else(|| e.children().into_iter().find_map(|c| refers(c, own))),
@@ -46,7 +46,7 @@ fn refers<'e>(e: &'e Expr, own: &HashSet<usize>) -> Option<&'e Expr> {
 }
 
 /// A column of a relation that is not one of these, in `e` or in a subquery of it.
-pub(crate) fn refers_outside<'e>(e: &'e Expr, own: &HashSet<usize>) -> Option<&'e Expr> {
+pub(crate) fn refers_outside<'e>(e: &'e Expr, own: &HashSet<BindingId>) -> Option<&'e Expr> {
     let inside = match &e.kind {
         ExprKind::Column { binding, .. } if !own.contains(binding) => return Some(e),
         ExprKind::Subquery(q) | ExprKind::Exists { query: q, .. } | ExprKind::InQuery { query: q, .. } => {

@@ -1,6 +1,6 @@
 //! Expressions: the few kinds that noisegate knows.
 
-use super::{Frame, OrderItem, Origin, Pos, Query};
+use super::{BindingId, Frame, OrderItem, Origin, Pos, Query};
 use schema::SqlType;
 
 /// An expression. Two expressions are equal when they mean the same, wherever they stand.
@@ -127,8 +127,8 @@ pub enum Literal {
 pub enum ExprKind {
     /// A column of a binding.
     Column {
-        /// Binding.
-        binding: usize,
+        /// The relation.
+        binding: BindingId,
         /// Index of the column.
         column: usize,
     },

@@ -6,12 +6,14 @@
 
 mod expr;
 mod frame;
+mod ids;
 mod query;
 mod size;
 mod walk;
 
 pub use expr::*;
 pub use frame::*;
+pub use ids::*;
 pub use query::*;
 pub use size::Size;
 
@@ -29,7 +31,7 @@ pub struct Statement {
     /// The tree.
     pub query: Query,
     /// Bindings by number.
-    pub bindings: Vec<Binding>,
+    pub bindings: Bindings,
     /// Types of columns that PostgreSQL was asked for.
     pub types: HashMap<TypesOf, Vec<SqlType>>,
     /// What it has come to.
@@ -40,11 +42,11 @@ pub struct Statement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TypesOf {
     /// The columns of a subquery, by [`Body::first_select`].
-    Query(usize),
+    Query(SelectId),
     /// Of what a rule makes out of a SELECT, one of the parts.
     Part {
-        /// The SELECT, by its number.
-        select: usize,
+        /// The SELECT.
+        select: Option<SelectId>,
         /// Which of the parts.
         part: usize,
     },

@@ -1,6 +1,6 @@
 //! Queries: WITH, SELECT, set operations, FROM, and what the names in FROM stand for.
 
-use super::{Expr, Pos};
+use super::{BindingId, CteId, Expr, Pos, SelectId};
 
 /// A query with its WITH, ORDER BY and LIMIT.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,8 +27,8 @@ impl Query {
 /// A common table expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cte {
-    /// Number, unique in the statement.
-    pub id: usize,
+    /// Its number.
+    pub id: CteId,
     /// Its query.
     pub query: Query,
 }
@@ -79,8 +79,8 @@ pub enum SetOp {
 /// One SELECT.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Select {
-    /// Number, unique in the statement.
-    pub id: usize,
+    /// Its number, unless it stands for none of the analyst's.
+    pub id: Option<SelectId>,
     /// DISTINCT.
     pub distinct: Distinct,
     /// The select list.
@@ -100,10 +100,10 @@ pub struct Select {
 }
 
 impl Select {
-    /// `SELECT items`, of no rows of anything. Its number is none of the analyst's.
+    /// `SELECT items`, of no rows of anything, without a number.
     pub fn of(items: Vec<Item>, pos: Pos) -> Self {
         Self {
-            id: usize::MAX,
+            id: None,
             distinct: Distinct::No,
             items,
             from: Vec::new(),
@@ -146,8 +146,8 @@ pub struct Item {
 pub enum From {
     /// A relation: table, derived table or CTE; see [`Binding`].
     Relation {
-        /// Index into [`super::Statement::bindings`].
-        binding: usize,
+        /// Its number.
+        binding: BindingId,
         /// The query of a derived table.
         query: Option<Box<Query>>,
         /// A derived table that looks at what stands before it.
@@ -250,8 +250,8 @@ pub enum Source {
         /// How many.
         rows: u64,
     },
-    /// A CTE, by its id.
-    Cte(usize),
+    /// A CTE, by its number.
+    Cte(CteId),
 }
 
 /// The relations of the schema `noisegate`: the same for every row of the data.
@@ -297,9 +297,9 @@ impl Body {
     }
 
     /// The number of the leftmost SELECT: no other query begins with it but those in brackets around this one.
-    pub fn first_select(&self) -> Option<usize> {
+    pub fn first_select(&self) -> Option<SelectId> {
         match self {
-            Body::Select(s) => Some(s.id),
+            Body::Select(s) => s.id,
             Body::SetOp { left, .. } => left.first_select(),
             Body::Values(_) | Body::Rows { .. } => None,
             Body::Query(q) => q.body.first_select(),

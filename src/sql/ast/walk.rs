@@ -102,7 +102,7 @@ impl Expr {
 
 impl From {
     /// The bindings that stand in it, those inside derived tables left out.
-    pub fn bindings(&self, out: &mut std::collections::HashSet<usize>) {
+    pub fn bindings(&self, out: &mut std::collections::HashSet<super::BindingId>) {
         match self {
             From::Relation { binding, .. } => {
                 out.insert(*binding);

@@ -41,7 +41,7 @@ impl Resolver<'_> {
         .at(pos))
     }
 
-    fn no_column(&self, name: &str, of: Option<(&String, usize)>, pos: Pos) -> ClientError {
+    fn no_column(&self, name: &str, of: Option<(&String, BindingId)>, pos: Pos) -> ClientError {
         let visible: Vec<&str> = match of {
             Some((_, b)) => {
                 self.bindings.get(b).into_iter().flat_map(|b| &b.columns).map(String::as_str).collect()

@@ -290,8 +290,7 @@ impl Resolver<'_> {
         query: Option<Query>,
         pos: Pos,
     ) -> (From, Scope) {
-        let binding = self.bindings.len();
-        self.bindings.push(Binding { name, source, columns, origin: Origin::Written });
+        let binding = self.bindings.push(Binding { name, source, columns, origin: Origin::Written });
         let scope = Scope { bindings: vec![binding], merged: Vec::new() };
         (From::Relation { binding, query: query.map(Box::new), lateral: false, pos }, scope)
     }

@@ -48,20 +48,20 @@ struct Resolver<'a> {
     elsewhere: &'a Lines,
     /// Views that are being resolved, outermost first.
     views: Vec<String>,
-    bindings: Vec<Binding>,
+    bindings: Bindings,
     /// Bindings of collected relations, and which those are.
-    collected: Vec<(usize, usize)>,
+    collected: Vec<(BindingId, usize)>,
     /// `unnest` of their sets.
     members: Vec<collected::Member>,
     /// CTEs in scope: name, id, columns.
-    ctes: Vec<(String, usize, Vec<String>)>,
-    next_cte: usize,
+    ctes: Vec<(String, CteId, Vec<String>)>,
+    next_cte: CteId,
     /// FROM scopes, outermost first.
     scopes: Vec<Scope>,
     /// WINDOW definitions in scope.
     windows: Vec<(String, sp::WindowSpec)>,
     spend: Spend,
-    next_select: usize,
+    next_select: SelectId,
 }
 
 /// Resolves a query against a catalog.
@@ -78,15 +78,15 @@ pub fn resolve(
         lines,
         elsewhere: &elsewhere,
         views: Vec::new(),
-        bindings: Vec::new(),
+        bindings: Bindings::default(),
         collected: Vec::new(),
         members: Vec::new(),
         ctes: Vec::new(),
-        next_cte: 0,
+        next_cte: CteId::new(0),
         scopes: Vec::new(),
         windows: Vec::new(),
         spend: Spend::default(),
-        next_select: 0,
+        next_select: SelectId::new(0),
     };
     let query = resolver.query(query)?;
     Ok(Statement { query, bindings: resolver.bindings, types: HashMap::new(), spend: resolver.spend })
@@ -138,6 +138,13 @@ impl Resolver<'_> {
         Ok(Query { with, body, order_by, limit, offset })
     }
 
+    /// A number for the next SELECT.
+    fn select_id(&mut self) -> Option<SelectId> {
+        let id = self.next_select;
+        self.next_select = id.next();
+        Some(id)
+    }
+
     fn cte(&mut self, cte: &sp::Cte) -> Result<Cte> {
         let name = fold(&cte.alias.name);
         let pos = self.lines.position(cte.alias.name.span.start);
@@ -147,7 +154,7 @@ impl Resolver<'_> {
         let query = self.isolated(|r| r.query(&cte.query))?;
         let columns = self.alias_columns(&cte.alias, query.body.names(), pos)?;
         let id = self.next_cte;
-        self.next_cte += 1;
+        self.next_cte = id.next();
         self.ctes.push((name, id, columns));
         Ok(Cte { id, query })
     }

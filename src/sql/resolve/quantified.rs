@@ -74,8 +74,7 @@ impl Resolver<'_> {
             true => of(ExprKind::Is { expr: Box::new(compared), what: Is::True, negated: true }),
         };
         let one = Item { expr: of(ExprKind::Literal(Literal::Number("1".into()))), name: "?column?".into() };
-        let id = self.next_select;
-        self.next_select += 1;
+        let id = self.select_id();
         let select = Select { id, from: vec![from], filter: Some(filter), ..Select::of(vec![one], pos) };
         let query = Box::new(Query::of(Body::Select(Box::new(select))));
         Ok(of(ExprKind::Exists { query, negated: all }))

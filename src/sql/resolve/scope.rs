@@ -1,13 +1,13 @@
 //! Which names are visible where.
 
-use crate::ast::{Binding, ExprKind, Pos};
+use crate::ast::{BindingId, Bindings, ExprKind, Pos};
 use answer::{ClientError, SqlState};
 
 /// What one SELECT sees in its FROM.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
     /// Bindings, in order.
-    pub bindings: Vec<usize>,
+    pub bindings: Vec<BindingId>,
     /// Columns that USING or NATURAL merged: a plain name stands for the first, the second is hidden behind it.
     pub merged: Vec<Merged>,
 }
@@ -18,14 +18,14 @@ pub struct Merged {
     /// Its name.
     pub name: String,
     /// The column that the plain name stands for.
-    pub shown: (usize, usize),
+    pub shown: (BindingId, usize),
     /// Columns that the plain name does not stand for.
-    pub hidden: Vec<(usize, usize)>,
+    pub hidden: Vec<(BindingId, usize)>,
 }
 
 impl Scope {
     /// Columns with this name, those hidden by USING left out.
-    fn matches(&self, all: &[Binding], name: &str) -> Vec<(usize, usize)> {
+    fn matches(&self, all: &Bindings, name: &str) -> Vec<(BindingId, usize)> {
         if let Some(m) = self.merged.iter().rev().find(|m| m.name == name) {
             let mut found = vec![m.shown];
             found
@@ -35,7 +35,7 @@ impl Scope {
         self.plain(all, name)
     }
 
-    fn plain(&self, all: &[Binding], name: &str) -> Vec<(usize, usize)> {
+    fn plain(&self, all: &Bindings, name: &str) -> Vec<(BindingId, usize)> {
         let mut found = Vec::new();
         for b in &self.bindings {
             let columns = all.get(*b).map(|b| b.columns.as_slice()).unwrap_or_default();
@@ -45,7 +45,7 @@ impl Scope {
     }
 
     /// The column that an unqualified name stands for.
-    pub fn column(&self, all: &[Binding], name: &str, pos: Pos) -> Result<Option<ExprKind>, ClientError> {
+    pub fn column(&self, all: &Bindings, name: &str, pos: Pos) -> Result<Option<ExprKind>, ClientError> {
         match self.matches(all, name).as_slice() {
             [] => Ok(None),
             [(binding, column)] => Ok(Some(ExprKind::Column { binding: *binding, column: *column })),
@@ -59,13 +59,13 @@ impl Scope {
     }
 
     /// The binding of this name.
-    pub fn binding(&self, all: &[Binding], name: &str) -> Option<usize> {
+    pub fn binding(&self, all: &Bindings, name: &str) -> Option<BindingId> {
         self.bindings.iter().copied().find(|b| all.get(*b).is_some_and(|b| b.name == name))
     }
 
     /// What `*` stands for: merged columns once and first, then every other column.
-    pub fn star(&self, all: &[Binding]) -> Vec<(usize, usize)> {
-        let mut out: Vec<(usize, usize)> = self.merged.iter().map(|m| m.shown).collect();
+    pub fn star(&self, all: &Bindings) -> Vec<(BindingId, usize)> {
+        let mut out: Vec<(BindingId, usize)> = self.merged.iter().map(|m| m.shown).collect();
         for b in &self.bindings {
             let n = all.get(*b).map_or(0, |b| b.columns.len());
             for i in 0..n {
@@ -85,7 +85,7 @@ impl Scope {
     }
 
     /// Adds another scope's names; two relations of one name are an error.
-    pub fn join(&mut self, other: Scope, all: &[Binding], pos: Pos) -> Result<(), ClientError> {
+    pub fn join(&mut self, other: Scope, all: &Bindings, pos: Pos) -> Result<(), ClientError> {
         for b in &other.bindings {
             let name = all.get(*b).map(|b| b.name.clone()).unwrap_or_default();
             if self.binding(all, &name).is_some() {

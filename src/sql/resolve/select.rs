@@ -69,8 +69,7 @@ impl Resolver<'_> {
             };
             order.push(self.order_item(o, expr)?);
         }
-        let id = self.next_select;
-        self.next_select += 1;
+        let id = self.select_id();
         let mut select = Select { id, distinct, items, from, filter, group_by, grouping_sets, having, pos };
         self.weigh(&mut select, &mut order)?;
         Ok((select, order))
@@ -140,7 +139,7 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    fn star(&mut self, columns: Vec<(usize, usize)>, pos: Pos, out: &mut Vec<Item>) -> Result<()> {
+    fn star(&mut self, columns: Vec<(BindingId, usize)>, pos: Pos, out: &mut Vec<Item>) -> Result<()> {
         for (binding, column) in columns {
             self.count_node()?;
             let expr = Expr::new(ExprKind::Column { binding, column }, pos);

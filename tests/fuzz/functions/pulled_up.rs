@@ -1,13 +1,15 @@
 //! What PostgreSQL makes of a statement, counted from the resolved tree: each column of a subquery is what it stands for.
 
-use noisegate::sql::ast::{Body, Distinct, Expr, ExprKind, From, Query, Select, Source, Statement};
+use noisegate::sql::ast::{
+    BindingId, Body, CteId, Distinct, Expr, ExprKind, From, Query, Select, Source, Statement,
+};
 use std::collections::HashMap;
 
 /// Sizes of the columns of relations, by binding, and of CTEs, by number.
 #[derive(Default)]
 struct Known {
-    columns: HashMap<usize, Vec<u64>>,
-    ctes: HashMap<usize, Vec<u64>>,
+    columns: HashMap<BindingId, Vec<u64>>,
+    ctes: HashMap<CteId, Vec<u64>>,
     total: u64,
 }
 

@@ -4,7 +4,7 @@ use crate::ast::*;
 use schema::SqlType;
 
 /// A column of a binding.
-pub fn column(binding: usize, column: usize) -> Expr {
+pub fn column(binding: BindingId, column: usize) -> Expr {
     Expr::new(ExprKind::Column { binding, column }, None)
 }
 
@@ -93,7 +93,7 @@ pub fn query(select: Select) -> Query {
 }
 
 /// A relation in FROM.
-pub fn relation(binding: usize, query: Option<Query>) -> From {
+pub fn relation(binding: BindingId, query: Option<Query>) -> From {
     From::Relation { binding, query: query.map(Box::new), lateral: false, pos: None }
 }
 

@@ -13,12 +13,12 @@ use std::collections::HashSet;
 
 /// Turns what stands above the aggregates.
 pub(super) struct Weigher<'h> {
-    pub binding: usize,
+    pub binding: BindingId,
     pub hidden: &'h Hidden,
     /// The keys of GROUP BY.
     pub keys: Vec<Expr>,
     /// The binding that the inner SELECT will have.
-    pub outer: usize,
+    pub outer: BindingId,
     /// What the inner SELECT adds up.
     pub cells: Vec<Expr>,
     /// The columns whose weights stand by themselves, in the order of [`Hidden::own`].

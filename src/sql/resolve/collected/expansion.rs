@@ -51,13 +51,12 @@ impl Resolver<'_> {
             collect.columns.iter().enumerate().filter(|(i, _)| wanted(i)).collect();
         // SELECT t.a, t.b, count(*) FROM reports AS t GROUP BY 1, 2: equal reports have equal weights.
         let names = collect.columns.iter().map(|c| c.name.clone()).collect();
-        self.bindings.push(Binding {
+        let table = self.bindings.push(Binding {
             name: String::new(),
             source: Source::Table(collect.reports),
             columns: names,
             origin: Origin::AddedBy(Rule::Collected),
         });
-        let table = self.bindings.len() - 1;
         let keys: Vec<Expr> = asked.iter().map(|(i, _)| column(table, *i)).collect();
         let count = item(cast(aggregate("count", Vec::new(), None), SqlType::Float8), "n");
         let items = keys.iter().map(|k| item(k.clone(), "s")).chain([count]).collect();

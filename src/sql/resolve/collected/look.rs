@@ -20,8 +20,8 @@ pub(super) fn alone(e: &Expr, on_average: &dyn Fn(&Expr) -> bool) -> Option<Pos>
 }
 
 /// Whether every row of the collected relation is kept as it is by the joins around it, or dropped.
-pub(super) fn kept(from: &[From], binding: usize) -> bool {
-    fn within(f: &From, binding: usize) -> bool {
+pub(super) fn kept(from: &[From], binding: BindingId) -> bool {
+    fn within(f: &From, binding: BindingId) -> bool {
         match f {
             From::Relation { .. } => true,
             From::Join { left, right, kind, .. } => {
@@ -43,7 +43,7 @@ pub(super) fn kept(from: &[From], binding: usize) -> bool {
 }
 
 /// The columns of a binding that an expression names.
-pub(super) fn columns_of(e: &Expr, of: usize, out: &mut HashSet<usize>) {
+pub(super) fn columns_of(e: &Expr, of: BindingId, out: &mut HashSet<usize>) {
     e.any(&mut |e| {
         if let ExprKind::Column { binding, column } = e.kind
             && binding == of
@@ -73,7 +73,7 @@ pub(super) fn conditions_mut(f: &mut From, change: &mut dyn FnMut(&mut Expr)) {
 }
 
 /// Gives the binding its query.
-pub(super) fn fill(f: &mut From, binding: usize, expansion: &Query) {
+pub(super) fn fill(f: &mut From, binding: BindingId, expansion: &Query) {
     match f {
         From::Relation { binding: b, query, .. } if *b == binding => {
             *query = Some(Box::new(expansion.clone()))
@@ -87,13 +87,13 @@ pub(super) fn fill(f: &mut From, binding: usize, expansion: &Query) {
 }
 
 /// Whether a query inside the SELECT names a column of the relation: in an expression, or by LATERAL.
-pub(super) fn seen_from_within(select: &Select, order: &[OrderItem], binding: usize) -> bool {
+pub(super) fn seen_from_within(select: &Select, order: &[OrderItem], binding: BindingId) -> bool {
     // Of a copy that has no FROM of its own but the queries in it, and no expression but the subqueries.
     let mut found = false;
     let mut inside = |q: &Query| {
         let mut statement = Statement {
             query: q.clone(),
-            bindings: Vec::new(),
+            bindings: Bindings::default(),
             types: Default::default(),
             spend: Default::default(),
         };

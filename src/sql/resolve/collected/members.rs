@@ -19,9 +19,9 @@ use std::collections::HashSet;
 #[derive(Clone, Copy)]
 pub(in crate::resolve) struct Member {
     /// The binding that stands for its rows.
-    binding: usize,
+    binding: BindingId,
     /// The binding of the collected relation.
-    of: usize,
+    of: BindingId,
     /// The column.
     column: usize,
     /// It was written in a select list, and not in FROM.
@@ -51,7 +51,7 @@ const ONE_ONLY: &str = "Each report of a set is of one of its values: ask for ea
 
 impl Resolver<'_> {
     /// The collected set that a column is: its binding, and its place.
-    pub(in crate::resolve) fn set_column(&self, e: &Expr) -> Option<(usize, usize)> {
+    pub(in crate::resolve) fn set_column(&self, e: &Expr) -> Option<(BindingId, usize)> {
         let ExprKind::Column { binding, column } = e.kind else { return None };
         let kind = self.bound(binding)?.collect.columns.get(column)?.kind;
         (kind == CollectedKind::Set).then_some((binding, column))
@@ -94,13 +94,12 @@ impl Resolver<'_> {
         let known = self.members.iter().find(|m| m.listed && (m.of, m.column) == (of, column));
         let binding = known.map(|m| m.binding).unwrap_or_else(|| {
             let columns = vec!["unnest".to_owned()];
-            self.bindings.push(Binding {
+            let binding = self.bindings.push(Binding {
                 name: "unnest".into(),
                 source: Source::Derived,
                 columns,
                 origin: Origin::AddedBy(Rule::Collected),
             });
-            let binding = self.bindings.len() - 1;
             self.members.push(Member { binding, of, column, listed: true });
             binding
         });
@@ -112,7 +111,7 @@ impl Resolver<'_> {
         &self,
         select: &mut Select,
         order: &mut [OrderItem],
-        (binding, collect): (usize, &Collect),
+        (binding, collect): (BindingId, &Collect),
     ) -> Result<Vec<Facet>> {
         let mut here = HashSet::new();
         select.from.iter().for_each(|f| f.bindings(&mut here));
@@ -120,7 +119,7 @@ impl Resolver<'_> {
         let members: Vec<Member> = self.members.iter().filter(own).copied().collect();
         self.placed(select, order, &members)?;
         let mut moved = Vec::new();
-        let gone: HashSet<usize> = members.iter().map(|m| m.binding).collect();
+        let gone: HashSet<BindingId> = members.iter().map(|m| m.binding).collect();
         let from = std::mem::take(&mut select.from);
         for f in from {
             select.from.extend(without(f, &gone, &mut moved)?);
@@ -187,7 +186,7 @@ impl Resolver<'_> {
 
 /// What turns a SELECT's expressions.
 struct Asked<'a> {
-    binding: usize,
+    binding: BindingId,
     collect: &'a Collect,
     members: &'a [Member],
     facets: Vec<Facet>,
@@ -307,7 +306,7 @@ fn each_aggregate(e: &Expr, f: &mut dyn FnMut(&Expr)) {
 
 /// A FROM without relations that stand for values of sets, which are columns of the collected relation now; conditions of their joins are
 /// `moved`.
-fn without(f: From, gone: &HashSet<usize>, moved: &mut Vec<Expr>) -> Result<Option<From>> {
+fn without(f: From, gone: &HashSet<BindingId>, moved: &mut Vec<Expr>) -> Result<Option<From>> {
     match f {
         From::Relation { binding, .. } if gone.contains(&binding) => Ok(None),
         From::Relation { .. } => Ok(Some(f)),

@@ -44,7 +44,7 @@ impl Default for Estimates {
 #[derive(Clone)]
 pub(super) struct Bound<'a> {
     /// Its binding.
-    pub binding: usize,
+    pub binding: BindingId,
     /// What it is.
     pub collect: &'a Collect,
 }
@@ -65,27 +65,25 @@ impl Resolver<'_> {
         bound
     }
 
-    fn bound(&self, binding: usize) -> Option<Bound<'_>> {
+    fn bound(&self, binding: BindingId) -> Option<Bound<'_>> {
         let (_, index) = self.collected.iter().find(|(b, _)| *b == binding)?;
         Some(Bound { binding, collect: self.catalog.collects().get(*index)? })
     }
 
     /// A binding of a query of ours.
-    fn unnamed(&mut self, source: Source, columns: usize) -> usize {
+    fn unnamed(&mut self, source: Source, columns: usize) -> BindingId {
         let columns = (0..columns).map(|i| format!("c{i}")).collect();
         self.bindings.push(Binding {
             name: String::new(),
             source,
             columns,
             origin: Origin::AddedBy(Rule::Collected),
-        });
-        self.bindings.len() - 1
+        })
     }
 
     /// A SELECT of ours.
     fn of_items(&mut self, items: Vec<Item>, from: Vec<From>, group_by: Vec<Expr>) -> Select {
-        let id = self.next_select;
-        self.next_select += 1;
+        let id = self.select_id();
         Select { id, from, group_by, ..Select::of(items, None) }
     }
 }

@@ -34,7 +34,8 @@ impl Resolver<'_> {
         let at = self.unnamed(Source::Derived, visible + 2);
         let greatest_first = OrderItem { expr: column(at, estimate), desc: true, nulls_first: None };
         let number = over(call("row_number", Vec::new()), vec![greatest_first]);
-        let passed = |binding: usize, until: usize| (0..until).map(move |i| item(column(binding, i), "c"));
+        let passed =
+            |binding: BindingId, until: usize| (0..until).map(move |i| item(column(binding, i), "c"));
         let items = passed(at, visible + 2).chain([item(number, "j")]).collect();
         let numbered = self.of_items(items, vec![relation(at, Some(query(estimates)))], Vec::new());
         // θ_j: numbers differ, so that a sum up to a number is one of so many estimates.

@@ -128,7 +128,7 @@ impl Resolver<'_> {
             binding,
             hidden: &hidden,
             keys: select.group_by.clone(),
-            outer: self.bindings.len(),
+            outer: self.bindings.next(),
             cells: Vec::new(),
             oracles: if consistent { Vec::new() } else { oracles },
             common,
@@ -196,7 +196,7 @@ impl Resolver<'_> {
 fn counts_once(
     select: &Select,
     sets: &[Vec<usize>],
-    (binding, visible): (usize, usize),
+    (binding, visible): (BindingId, usize),
     facets: &[Facet],
 ) -> bool {
     let members = facets.iter().enumerate().filter(|(_, f)| f.what == What::Member);
