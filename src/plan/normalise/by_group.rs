@@ -9,7 +9,6 @@ use crate::refusals::unsupported;
 use crate::syntax::conditions::{conjuncts, single};
 use crate::syntax::grouping::has_aggregate;
 use crate::syntax::grouping::is_over_several;
-use crate::syntax::renumber::{defined, each_select};
 use crate::syntax::subqueries::refers_outside;
 use answer::ClientError;
 use policy::{Policy, Privacy};
@@ -43,7 +42,7 @@ impl ByGroup {
         {
             return None;
         }
-        let own = defined(q).0;
+        let own = q.defined();
         let within = |e: &Expr| refers_outside(e, &own).is_none();
         let without = |e: &Expr| {
             !e.any(&mut |e| match &e.kind {
@@ -127,7 +126,7 @@ impl ByGroup {
                 std::mem::take(&mut s.from).into_iter().reduce(|a, b| join(a, b, JoinKind::Inner, None));
             s.from.extend(all.map(|all| join(all, groups(grouped), JoinKind::Left, on.clone())));
         };
-        each_select(&mut statement.query, &mut select);
+        statement.query.each_select(&mut select);
         if done {
             let columns = self.grouped.items.iter().map(|i| i.name.clone()).collect();
             let name = "group".to_owned();

@@ -47,10 +47,8 @@ pub fn rejects(e: &Expr, of: &HashSet<usize>) -> bool {
 
 /// A test for NULL of what these bindings hold.
 pub fn null_test<'e>(e: &'e Expr, of: &HashSet<usize>) -> Option<&'e Expr> {
-    match &e.kind {
-        ExprKind::Is { expr, what: Is::Null, negated: false } if refers(expr, of) => Some(e),
-        _ => e.children().into_iter().find_map(|c| null_test(c, of)),
-    }
+    let is = |e: &&Expr| matches!(&e.kind, ExprKind::Is { expr, what: Is::Null, negated: false } if refers(expr, of));
+    e.parts().find(is)
 }
 
 /// Whether a column of these bindings stands in it.

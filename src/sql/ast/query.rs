@@ -1,6 +1,6 @@
 //! Queries: WITH, SELECT, set operations, FROM, and what the names in FROM stand for.
 
-use super::{Expr, Pos};
+use super::expr::{Expr, Pos};
 
 /// A query with its WITH, ORDER BY and LIMIT.
 #[derive(Clone, Debug, PartialEq)]
