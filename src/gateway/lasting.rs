@@ -2,9 +2,7 @@
 //! evaluated when it is planned.
 
 use sql::ast::{Expr, ExprKind, Literal, Statement};
-
-/// Functions that read a text as a moment, as a cast does.
-const READERS: [&str; 5] = ["date", "time", "timetz", "timestamp", "timestamptz"];
+use sql::functions::get;
 
 /// Whether no constant of the statement is one of the session's, or may be read as a moment: a text that says `now`, or one that is
 /// computed before it is cast. Values of parameters are judged apart.
@@ -13,7 +11,9 @@ pub(super) fn is_lasting(statement: &Statement) -> bool {
         ExprKind::Session(_) => false,
         ExprKind::Literal(Literal::String(text)) => backend::is_lasting(text),
         ExprKind::Cast { expr, .. } => is_plain(expr),
-        ExprKind::Call { name, args } if READERS.contains(name) => args.iter().all(is_plain),
+        ExprKind::Call { name, args } if get(name).is_some_and(|f| f.reads_moments) => {
+            args.iter().all(is_plain)
+        }
         _ => true,
     })
 }

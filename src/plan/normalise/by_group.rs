@@ -13,6 +13,7 @@ use crate::syntax::subqueries::refers_outside;
 use answer::ClientError;
 use policy::{Policy, Privacy};
 use sql::ast::*;
+use sql::functions::Nulls;
 use std::collections::HashSet;
 
 /// A subquery that is to become groups in FROM.
@@ -205,7 +206,6 @@ fn keeps(from: &From, wanted: usize) -> bool {
 
 /// Whether it is NULL where its aggregates are, none of which is a count.
 fn is_strict(e: &Expr) -> bool {
-    const FUNCTIONS: &[&str] = &["abs", "ceil", "floor", "round", "trunc", "sqrt"];
     match &e.kind {
         ExprKind::Aggregate(a) => !matches!(a.name, "count" | "regr_count"),
         ExprKind::Binary { op, left, right } => {
@@ -216,7 +216,8 @@ fn is_strict(e: &Expr) -> bool {
         }
         ExprKind::Negate(e) | ExprKind::Cast { expr: e, .. } => is_strict(e),
         ExprKind::Call { name, args } => {
-            FUNCTIONS.contains(name) && args.split_first().is_some_and(|(first, _)| is_strict(first))
+            let strict = sql::functions::get(name).is_some_and(|f| f.nulls == Nulls::Any);
+            strict && args.split_first().is_some_and(|(first, _)| is_strict(first))
         }
         _ => false,
     }

@@ -1,6 +1,7 @@
 //! What becomes of an expression in a row that an outer join fills with NULL.
 
 use sql::ast::{BinaryOp, Expr, ExprKind, Is};
+use sql::functions::{self, Nulls};
 use std::collections::HashSet;
 
 /// Whether the expression is NULL wherever all columns of these bindings are.
@@ -22,13 +23,11 @@ pub fn strict(e: &Expr, of: &HashSet<usize>) -> bool {
             BinaryOp::Distinct | BinaryOp::NotDistinct => false,
             _ => strict(left, of) || strict(right, of),
         },
-        ExprKind::Call { name, args } => match *name {
-            "abs" | "round" | "floor" | "ceil" | "ceiling" | "trunc" | "mod" | "date_part" | "date_trunc" => {
-                any(args)
-            }
-            "nullif" => args.first().is_some_and(|x| strict(x, of)),
-            "coalesce" | "greatest" | "least" => all(args),
-            _ => false,
+        ExprKind::Call { name, args } => match functions::get(name).map(|f| f.nulls) {
+            Some(Nulls::Any) => any(args),
+            Some(Nulls::First) => args.first().is_some_and(|x| strict(x, of)),
+            Some(Nulls::All) => all(args),
+            Some(Nulls::Unknown) | None => false,
         },
         _ => false,
     }
