@@ -19,7 +19,7 @@ use answer::ClientError;
 use bigdecimal::ToPrimitive;
 use sql::ast::*;
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// A released integer that noise in a number is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -458,8 +458,21 @@ impl<'p> Queries<'p> {
         Some((&item.expr, self.place(select)))
     }
 
+    /// Whether no release stands in a query, nor in a CTE that it names.
     fn is_public(&self, q: &Query) -> bool {
-        !q.selects().any(|s| self.plan.releases.iter().any(|r| r.select == s.id))
+        let (mut next, mut seen) = (vec![q], HashSet::new());
+        while let Some(q) = next.pop() {
+            if q.selects().any(|s| self.plan.releases.iter().any(|r| r.select == s.id)) {
+                return false;
+            }
+            let named =
+                q.defined().into_iter().filter_map(|b| match self.plan.statement.bindings.get(b)?.source {
+                    Source::Cte(id) if seen.insert(id) => self.of.get(&b).copied(),
+                    _ => None,
+                });
+            next.extend(named);
+        }
+        true
     }
 
     /// A sum, an average or a count of rows that were released before.
