@@ -113,7 +113,7 @@ fn keep_names(query: &mut Query, at: &[usize]) {
 /// A moment in each time zone that the statement names: PostgreSQL says which it does not know, before anything is paid.
 fn zones(statement: &mut Statement) -> Vec<Expr> {
     let mut found = Vec::new();
-    sql::constants::each(statement, &mut |e| {
+    statement.query.each_expr(&mut |e| {
         let zone = match &e.kind {
             ExprKind::AtTimeZone { zone, .. } => &**zone,
             ExprKind::Call { name: "timezone", args } => match args.as_slice() {
@@ -182,7 +182,7 @@ fn defect() -> ClientError {
 /// `x op ANY (ARRAY[…])` as plain comparisons, now that the elements are known.
 fn comparisons(statement: &mut Statement, limit: usize) -> Result<(), ClientError> {
     let mut failure = None;
-    sql::constants::each(statement, &mut |e| {
+    statement.query.each_expr(&mut |e| {
         let ExprKind::Any { op, expr, array, all } = &e.kind else { return };
         let null = matches!(&array.kind, ExprKind::Cast { expr, .. } if matches!(expr.kind, ExprKind::Literal(Literal::Null)));
         let list = match &array.kind {

@@ -101,7 +101,7 @@ pub(super) fn rows() -> Vec<OwnRow> {
         out.extend(lines.iter().map(|line| row(topic, (*line).to_owned())));
         if *topic == "functions" {
             for class in [Class::Plain, Class::Aggregate, Class::Window] {
-                out.push(row(topic, names(class).join(" ")));
+                out.push(row(topic, names(class).collect::<Vec<_>>().join(" ")));
             }
             out.push(row(topic, format!("{SUPPORTED} In them, and in WHERE and GROUP BY:")));
             out.extend(plan::expr::entries().map(|e| row(topic, format!("{}: {}", e.form, e.types))));

@@ -2,33 +2,26 @@
 //! evaluated when it is planned.
 
 use sql::ast::{Expr, ExprKind, Literal, Statement};
-
-/// Functions that read a text as a moment, as a cast does.
-const READERS: [&str; 5] = ["date", "time", "timetz", "timestamp", "timestamptz"];
+use sql::functions::get;
 
 /// Whether no constant of the statement is one of the session's, or may be read as a moment: a text that says `now`, or one that is
 /// computed before it is cast. Values of parameters are judged apart.
-pub(super) fn is_lasting(statement: &mut Statement) -> bool {
-    let mut lasting = true;
-    sql::constants::each(statement, &mut |e| {
-        lasting &= match &mut e.kind {
-            ExprKind::Session(_) => false,
-            ExprKind::Literal(Literal::String(text)) => backend::is_lasting(text),
-            ExprKind::Cast { expr, .. } => is_plain(expr),
-            ExprKind::Call { name, args } if READERS.contains(name) => args.iter_mut().all(is_plain),
-            _ => true,
-        };
-    });
-    lasting
+pub(super) fn is_lasting(statement: &Statement) -> bool {
+    statement.query.expressions().all(|e| match &e.kind {
+        ExprKind::Session(_) => false,
+        ExprKind::Literal(Literal::String(text)) => backend::is_lasting(text),
+        ExprKind::Cast { expr, .. } => is_plain(expr),
+        ExprKind::Call { name, args } if get(name).is_some_and(|f| f.reads_moments) => {
+            args.iter().all(is_plain)
+        }
+        _ => true,
+    })
 }
 
 /// Whether it is written out, or differs from row to row.
-fn is_plain(e: &mut Expr) -> bool {
-    matches!(e.kind, ExprKind::Literal(_) | ExprKind::Param(_)) || has_column(e)
-}
-
-fn has_column(e: &mut Expr) -> bool {
-    matches!(e.kind, ExprKind::Column { .. }) || e.children_mut().into_iter().any(has_column)
+fn is_plain(e: &Expr) -> bool {
+    let is_column = |e: &Expr| matches!(e.kind, ExprKind::Column { .. });
+    matches!(e.kind, ExprKind::Literal(_) | ExprKind::Param(_)) || e.parts().any(is_column)
 }
 
 #[cfg(test)]
@@ -46,7 +39,7 @@ mod tests {
             let sql = format!("SELECT count(*) FROM trips WHERE started_at > {condition}");
             let parsed = sql::parse::parse(&sql, &policy.limits).unwrap().pop().unwrap();
             let sql::Kind::Query(query, lines) = sql::classify(parsed).unwrap().kind else { panic!("{sql}") };
-            is_lasting(&mut sql::resolve::resolve(&query, &lines, &policy, &policy.limits).unwrap())
+            is_lasting(&sql::resolve::resolve(&query, &lines, &policy, &policy.limits).unwrap())
         };
         for same in [
             "'2024-05-06'",

@@ -122,7 +122,7 @@ impl Session {
         values: &Values,
         beside: &Beside,
     ) -> Result<Planned, ClientError> {
-        let mut lasting = self.selected(gateway).is_none() && is_lasting(&mut statement);
+        let mut lasting = self.selected(gateway).is_none() && is_lasting(&statement);
         let every = gateway.policy.cache.snap;
         let snapped =
             every.and_then(|every| snapping::snap(&mut statement, &gateway.policy, &constants.now, every));

@@ -11,7 +11,6 @@ use policy::{Policy, Privacy};
 use schema::SqlType;
 use schema::time;
 use sql::ast::{BinaryOp, BindingId, CastType, Expr, ExprKind, Literal, SessionValue, Source, Statement};
-use sql::constants::each;
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -36,7 +35,7 @@ pub(super) fn snap(statement: &mut Statement, policy: &Policy, now: &str, every:
         .map(|(id, _)| id)
         .collect();
     let mut found = false;
-    each(statement, &mut |e| {
+    statement.query.each_expr(&mut |e| {
         let mut sides: Vec<&mut Expr> = match &mut e.kind {
             ExprKind::Binary { op, left, right } if is_comparison(*op) => vec![left, right],
             ExprKind::Between { expr, low, high, .. } => vec![expr, low, high],

@@ -57,14 +57,13 @@ pub fn visit(statement: &mut Statement, wanted: Wanted, f: &mut dyn FnMut(&mut E
 pub fn parameters(statement: &mut Statement) -> (usize, Pos) {
     let mut highest = (0, None);
     visit(statement, Wanted::Parameters, &mut |e, _| {
-        e.any(&mut |e| {
+        for e in e.parts() {
             if let ExprKind::Param(n) = e.kind
                 && n > highest.0
             {
                 highest = (n, e.pos);
             }
-            false
-        });
+        }
     });
     highest
 }
@@ -74,67 +73,9 @@ struct Visitor<'f> {
     f: &'f mut dyn FnMut(&mut Expr, bool),
 }
 
-/// Calls `f` for every expression of the statement, parts before the whole.
-pub fn each(statement: &mut Statement, f: &mut dyn FnMut(&mut Expr)) {
-    roots(&mut statement.query, &mut |e| each_in(e, f));
-}
-
-fn each_in(e: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
-    if let ExprKind::Subquery(q) | ExprKind::Exists { query: q, .. } | ExprKind::InQuery { query: q, .. } =
-        &mut e.kind
-    {
-        roots(q, &mut |e| each_in(e, f));
-    }
-    for child in e.children_mut() {
-        each_in(child, f);
-    }
-    f(e);
-}
-
-/// The outermost expressions of a query, of its CTEs, branches and derived tables.
-fn roots(q: &mut Query, f: &mut dyn FnMut(&mut Expr)) {
-    for cte in &mut q.with {
-        roots(&mut cte.query, f);
-    }
-    body(&mut q.body, f);
-    q.order_by.iter_mut().for_each(|o| f(&mut o.expr));
-    q.limit.iter_mut().chain(&mut q.offset).for_each(f);
-}
-
-fn body(b: &mut Body, f: &mut dyn FnMut(&mut Expr)) {
-    match b {
-        Body::Select(s) => {
-            s.from.iter_mut().for_each(|t| from(t, f));
-            s.items.iter_mut().for_each(|i| f(&mut i.expr));
-            s.filter.iter_mut().chain(&mut s.group_by).chain(&mut s.having).for_each(&mut *f);
-            if let Distinct::On(on) = &mut s.distinct {
-                on.iter_mut().for_each(f);
-            }
-        }
-        Body::SetOp { left, right, .. } => {
-            body(left, f);
-            body(right, f);
-        }
-        Body::Values(rows) => rows.iter_mut().flatten().for_each(f),
-        Body::Rows { args, .. } => args.iter_mut().for_each(f),
-        Body::Query(q) => roots(q, f),
-    }
-}
-
-fn from(t: &mut From, f: &mut dyn FnMut(&mut Expr)) {
-    match t {
-        From::Relation { query, .. } => query.iter_mut().for_each(|q| roots(q, f)),
-        From::Join { left, right, on, .. } => {
-            from(left, f);
-            from(right, f);
-            on.iter_mut().for_each(f);
-        }
-    }
-}
-
 impl Visitor<'_> {
     fn query(&mut self, q: &mut Query) {
-        roots(q, &mut |e| self.root(e));
+        q.exprs_mut().into_iter().for_each(|e| self.root(e));
     }
 
     fn root(&mut self, e: &mut Expr) {
@@ -144,24 +85,14 @@ impl Visitor<'_> {
     }
 
     fn expr(&mut self, e: &mut Expr) -> Class {
-        match &mut e.kind {
-            ExprKind::Subquery(q)
-            | ExprKind::Exists { query: q, .. }
-            | ExprKind::InQuery { query: q, .. } => {
-                self.query(q);
-            }
-            // A window function means nothing without its window: only its arguments can be constants.
-            ExprKind::Window { function, partition_by, order_by, .. } => {
-                for child in function.children_mut() {
-                    self.root(child);
-                }
-                partition_by
-                    .iter_mut()
-                    .chain(order_by.iter_mut().map(|o| &mut o.expr))
-                    .for_each(|e| self.root(e));
-                return Class::Varies;
-            }
-            _ => {}
+        if let Some(q) = e.query_mut() {
+            self.query(q);
+        }
+        // A window function means nothing without its window: only its arguments can be constants.
+        if let ExprKind::Window { function, partition_by, order_by, .. } = &mut e.kind {
+            let around = partition_by.iter_mut().chain(order_by.iter_mut().map(|o| &mut o.expr));
+            function.children_mut().into_iter().chain(around).for_each(|e| self.root(e));
+            return Class::Varies;
         }
         let own = self.own(&e.kind);
         let array = matches!(e.kind, ExprKind::Any { .. });

@@ -8,7 +8,6 @@ use plan::reach::Part;
 use plan::release::{PartKind, Release};
 use plan::{GroupingSets, Plan};
 use sql::ast::{Aggregate, Expr, ExprKind};
-use sql::constants;
 use std::collections::BTreeMap;
 
 /// What rows of a set carry beside its aggregates, for intervals: the released integers that these follow from, each in a column
@@ -46,12 +45,8 @@ fn name((release, part): (usize, usize)) -> String {
 
 /// Whether a plan has grouping sets and asks for intervals, so that their rows carry what these need.
 pub(super) fn carry(plan: &Plan) -> bool {
-    let mut asked = false;
-    if !plan.grouping_sets.is_empty() {
-        let mut statement = plan.statement.clone();
-        constants::each(&mut statement, &mut |e| asked |= matches!(e.kind, ExprKind::Reach { .. }));
-    }
-    asked
+    let mut all = plan.statement.query.expressions();
+    !plan.grouping_sets.is_empty() && all.any(|e| matches!(e.kind, ExprKind::Reach { .. }))
 }
 
 impl<'a> Printer<'a> {

@@ -12,14 +12,9 @@ use crate::expr::{Node, Scalar};
 use crate::refusals::unsupported;
 use answer::ClientError;
 use sql::ast::{FrameEnd, FrameUnits, Pos};
+use sql::functions::{Class, get};
 
 type Result<T> = std::result::Result<T, ClientError>;
-
-/// What looks for one row of the frame, and adds nothing up.
-const SEEKS: &[&str] = &["first_value", "last_value", "nth_value"];
-/// What looks at no frame.
-const FRAMELESS: &[&str] =
-    &["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead"];
 
 /// The window, or another that means the same, over frames whose work is bounded; its ties are broken.
 pub(crate) fn bounded(mut w: Window, pos: Pos) -> Result<Window> {
@@ -61,8 +56,9 @@ pub(crate) fn looks(w: &Window) -> u64 {
     }
 }
 
+/// Whether a call adds up a frame: a window function looks for one row of it, or at no frame.
 fn adds_up(call: &Call) -> bool {
-    !SEEKS.contains(&call.name) && !FRAMELESS.contains(&call.name)
+    !get(call.name).is_some_and(|f| f.class == Class::Window)
 }
 
 /// Whether PostgreSQL takes a row that a frame leaves behind out of what was added up. It does so with numerics only where all

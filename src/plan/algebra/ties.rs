@@ -13,9 +13,7 @@ use super::windows::Window;
 use crate::expr::{Node, Scalar, is, is_member};
 use schema::SqlType;
 use sql::ast::{FrameUnits, Is};
-
-/// Calls that tell rows apart that tie in their order; a frame of ROWS does, too.
-const PLACES: &[&str] = &["row_number", "ntile", "lag", "lead", "first_value", "last_value", "nth_value"];
+use sql::functions::{Class, Family, get};
 
 /// Orders rows within their units to the last, where that matters; `items` are what stands beside the windows.
 pub(crate) fn break_ties(items: &[Scalar], windows: &mut [Window]) {
@@ -25,7 +23,9 @@ pub(crate) fn break_ties(items: &[Scalar], windows: &mut [Window]) {
     let ties: Vec<Sorted> = leaves.into_iter().map(tie).collect();
     for window in windows {
         let by_rows = window.frame.is_some_and(|f| f.units == FrameUnits::Rows);
-        if !by_rows && !PLACES.contains(&window.call.name) {
+        let of_place = |f: &Family| f.class == Class::Window && !f.of_peers;
+        // Rows that tie in their order are told apart by their place, and by a frame of ROWS.
+        if !by_rows && !get(window.call.name).is_some_and(of_place) {
             continue;
         }
         for tie in &ties {

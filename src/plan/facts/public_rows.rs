@@ -2,7 +2,6 @@
 //! ones, series of constants. PostgreSQL is asked for them before the statement is planned, and they become constants of
 //! it: they say nothing of private rows, and a fetch, which is certified from its text, holds their values.
 
-use crate::syntax::renumber::{defined, each_relation};
 use answer::{ClientError, SqlState};
 use sql::ast::*;
 use std::collections::{BTreeMap, HashMap};
@@ -107,11 +106,11 @@ impl PublicRows {
                         *query = Some(Box::new(values.clone()));
                     }
                 };
-                each_relation(&mut statement.query, &mut put);
+                statement.query.each_relation(&mut put);
             }
             Place::Value(q) => {
                 let value = rows.into_iter().next().unwrap_or(types).into_iter().next();
-                sql::constants::each(statement, &mut |e| {
+                statement.query.each_expr(&mut |e| {
                     if let (ExprKind::Subquery(of), Some(value)) = (&e.kind, &value)
                         && of == q
                     {
@@ -121,7 +120,7 @@ impl PublicRows {
             }
             Place::Members(q) => {
                 let list: Vec<Expr> = rows.into_iter().flatten().collect();
-                sql::constants::each(statement, &mut |e| {
+                statement.query.each_expr(&mut |e| {
                     if let ExprKind::InQuery { expr, query, negated } = &e.kind
                         && query == q
                     {
@@ -162,7 +161,7 @@ fn nothing(types: Vec<Expr>, pos: Pos) -> Body {
 
 /// The CTEs that a query names, with those that these name.
 pub(crate) fn definitions(q: &Query, of: Known<'_>, out: &mut BTreeMap<CteId, Query>) {
-    for binding in defined(q).0 {
+    for binding in q.defined() {
         if let Some((id, query)) = of.cte(binding)
             && out.insert(id, query.clone()).is_none()
         {

@@ -4,7 +4,6 @@
 //! the statement is written anew, with `avg(months) * interval '1 month' + justify_hours(avg(seconds) * interval '1 second')`
 //! in its place, of which both are numbers with a range.
 
-use crate::syntax::renumber::each_query;
 use sql::ast::*;
 
 /// Whether a sum or an average of ages stands in an expression above aggregates.
@@ -28,7 +27,7 @@ const DAY: &str = "86400";
 
 /// The statement in which this SELECT has none.
 pub(crate) fn without_ages(mut statement: Statement, select: Option<SelectId>) -> Statement {
-    each_query(&mut statement.query, &mut |q| {
+    statement.query.each_query(&mut |q| {
         let own = matches!(&q.body, Body::Select(s) if s.id == select);
         let order: &mut [OrderItem] = if own { &mut q.order_by } else { &mut [] };
         order.iter_mut().for_each(|o| replace(&mut o.expr));

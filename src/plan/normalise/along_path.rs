@@ -8,7 +8,6 @@
 
 use crate::refusals::unsupported;
 use crate::syntax::conditions::{conjuncts, single};
-use crate::syntax::renumber::each_query;
 use answer::ClientError;
 use policy::{Policy, Privacy};
 use sql::ast::*;
@@ -81,7 +80,7 @@ impl AlongPath {
     /// Puts in what it lacks.
     pub(crate) fn put(&self, mut statement: Statement) -> Statement {
         let binding = statement.bindings.next();
-        each_query(&mut statement.query, &mut |q| {
+        statement.query.each_query(&mut |q| {
             let Body::Select(s) = &mut q.body else { return };
             if s.id != self.select {
                 return;

@@ -9,11 +9,11 @@ use crate::refusals::unsupported;
 use crate::syntax::conditions::{conjuncts, single};
 use crate::syntax::grouping::has_aggregate;
 use crate::syntax::grouping::is_over_several;
-use crate::syntax::renumber::{defined, each_select};
 use crate::syntax::subqueries::refers_outside;
 use answer::ClientError;
 use policy::{Policy, Privacy};
 use sql::ast::*;
+use sql::functions::Nulls;
 use std::collections::HashSet;
 
 /// A subquery that is to become groups in FROM.
@@ -43,7 +43,7 @@ impl ByGroup {
         {
             return None;
         }
-        let own = defined(q).0;
+        let own = q.defined();
         let within = |e: &Expr| refers_outside(e, &own).is_none();
         let without = |e: &Expr| {
             !e.any(&mut |e| match &e.kind {
@@ -127,7 +127,7 @@ impl ByGroup {
                 std::mem::take(&mut s.from).into_iter().reduce(|a, b| join(a, b, JoinKind::Inner, None));
             s.from.extend(all.map(|all| join(all, groups(grouped), JoinKind::Left, on.clone())));
         };
-        each_select(&mut statement.query, &mut select);
+        statement.query.each_select(&mut select);
         if done {
             let columns = self.grouped.items.iter().map(|i| i.name.clone()).collect();
             let name = "group".to_owned();
@@ -206,7 +206,6 @@ fn keeps(from: &From, wanted: BindingId) -> bool {
 
 /// Whether it is NULL where its aggregates are, none of which is a count.
 fn is_strict(e: &Expr) -> bool {
-    const FUNCTIONS: &[&str] = &["abs", "ceil", "floor", "round", "trunc", "sqrt"];
     match &e.kind {
         ExprKind::Aggregate(a) => !matches!(a.name, "count" | "regr_count"),
         ExprKind::Binary { op, left, right } => {
@@ -217,7 +216,8 @@ fn is_strict(e: &Expr) -> bool {
         }
         ExprKind::Negate(e) | ExprKind::Cast { expr: e, .. } => is_strict(e),
         ExprKind::Call { name, args } => {
-            FUNCTIONS.contains(name) && args.split_first().is_some_and(|(first, _)| is_strict(first))
+            let strict = sql::functions::get(name).is_some_and(|f| f.nulls == Nulls::Any);
+            strict && args.split_first().is_some_and(|(first, _)| is_strict(first))
         }
         _ => false,
     }

@@ -10,11 +10,11 @@
 use super::by_group::looks_at;
 use crate::refusals::unsupported;
 use crate::syntax::conditions::conjuncts;
-use crate::syntax::renumber::{each_select, looked_at};
 use answer::{ClientError, SqlState};
 use policy::{Policy, Privacy, Table, UnitPath};
 use schema::SqlType;
 use sql::ast::*;
+use std::collections::BTreeSet;
 
 /// A table that stands there because of it alone; what stands for the analyst's own is still theirs.
 const BY_CAP: Origin = Origin::AddedBy(Rule::Cap);
@@ -89,7 +89,7 @@ impl Cap {
     /// The statement that reads it so.
     pub(crate) fn put(self, mut statement: Statement, policy: &Policy) -> Result<Statement, ClientError> {
         let mut found = None;
-        each_select(&mut statement.query, &mut |s| {
+        statement.query.each_select(&mut |s| {
             let Some(mut place) = s.from.iter().find_map(|f| self.place(f)) else { return };
             if !place.padded {
                 place.own.extend(conjuncts(s.filter.as_slice()));
@@ -98,7 +98,7 @@ impl Cap {
         });
         let place = found.ok_or_else(|| unnarrowed(None))?;
         let written = self.written(&mut statement, policy, place)?;
-        each_select(&mut statement.query, &mut |s| {
+        statement.query.each_select(&mut |s| {
             s.from.iter_mut().for_each(|f| self.replace(f, &written));
         });
         Ok(statement)
@@ -152,7 +152,8 @@ impl Cap {
         let table = own.table().ok_or_else(|| unnarrowed(None))?;
         let t = policy.tables.get(table).ok_or_else(|| unnarrowed(None))?;
         let (steps, unit) = path(table, policy).ok_or_else(|| unnarrowed(None))?;
-        let mut used = looked_at(&statement.query, self.binding);
+        let looked_at = statement.query.columns().filter(|(binding, _)| *binding == self.binding);
+        let mut used: BTreeSet<usize> = looked_at.map(|(_, column)| column).collect();
         if let Some(first) = steps.first() {
             used.extend(first.path.columns.iter().filter_map(|c| place_of(t, c)));
         }

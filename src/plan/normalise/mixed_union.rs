@@ -20,7 +20,7 @@ use crate::refusals::unsupported;
 use crate::syntax::grouping::has_aggregate;
 use crate::syntax::grouping::is_over_several;
 use crate::syntax::grouping::keys;
-use crate::syntax::renumber::{Numbers, defined, each_query, each_relation};
+use crate::syntax::renumber::Numbers;
 use crate::syntax::subqueries::is_correlated;
 use policy::Policy;
 use schema::SqlType;
@@ -101,7 +101,7 @@ impl MixedUnion {
         let numbers = Numbers::new(query, bindings);
         let mut rewriting = Rewriting { union: self, numbers, types, with };
         let mut done = Ok(false);
-        each_query(query, &mut |q| {
+        query.each_query(&mut |q| {
             if matches!(done, Ok(false)) {
                 done = rewriting.query(q);
             }
@@ -122,7 +122,7 @@ fn inline(statement: &mut Statement, cte: &Cte, policy: &Policy) -> Result<()> {
         if let Some(b) = bindings.get_mut(named) {
             b.source = Source::Derived;
         }
-        each_relation(query, &mut |of, query| {
+        query.each_relation(&mut |of, query| {
             if *of == named {
                 *query = Some(Box::new(copy.clone()));
             }
@@ -222,7 +222,7 @@ impl Rewriting<'_> {
             each.filter(|(_, p)| **p == private).map(|(b, _)| b.clone()).reduce(union_all)
         };
         let mut query = Query::of(Body::Select(Box::new(s.clone())));
-        each_relation(&mut query, &mut |of, query| {
+        query.each_relation(&mut |of, query| {
             if *of == binding
                 && let Some(chosen) = query.as_deref().and_then(chosen)
             {
@@ -293,7 +293,7 @@ impl Rewriting<'_> {
         let mut own = HashSet::new();
         s.from.iter().for_each(|f| f.bindings(&mut own));
         let whole = Query { order_by: order_by.clone(), ..Query::of(Body::Select(Box::new(new.clone()))) };
-        if defined(&whole).1.iter().any(|b| own.contains(b)) {
+        if whole.columns().any(|(b, _)| own.contains(&b)) {
             return Err(unsupported(
                 "a column that is not grouped by, above private rows and others,",
                 s.pos,
@@ -309,7 +309,7 @@ impl Rewriting<'_> {
     fn of_one_type(&self, s: &Select, binding: BindingId) -> Result<Select> {
         let mut whole = Query::of(Body::Select(Box::new(s.clone())));
         let mut done = Ok(());
-        each_relation(&mut whole, &mut |of, query| {
+        whole.each_relation(&mut |of, query| {
             if *of == binding
                 && let Some(q) = query
             {

@@ -10,7 +10,6 @@ use super::per_unit::Selected;
 use crate::algebra::source::{Leaf, Over, SetTree};
 use crate::refusals::unsupported;
 use crate::syntax::conditions::{conjuncts, single};
-use crate::syntax::renumber::defined;
 use crate::syntax::subqueries::{is_correlated, refers_outside};
 use answer::ClientError;
 use sql::ast::*;
@@ -54,7 +53,7 @@ impl Flattener<'_> {
         if s.has_group_by() || s.having.is_some() || s.distinct != Distinct::No {
             return Err(of_rows());
         }
-        let own = defined(q).0;
+        let own = q.defined();
         let of = |e: &Expr, inside: bool| {
             !e.any(&mut |e| match &e.kind {
                 ExprKind::Column { binding, .. } => own.contains(binding) != inside,

@@ -6,7 +6,6 @@ use crate::{Free, Plan};
 use answer::ClientError;
 use schema::SqlType;
 use sql::ast::*;
-use sql::constants;
 use sql::names::truncate;
 use std::collections::BTreeSet;
 
@@ -88,7 +87,7 @@ fn nothing() -> ExprKind {
 /// The statement asks for one that nobody knows.
 pub fn prepare(plan: &mut Plan, beside: &Beside, confidence: u32) -> Result<Intervals, ClientError> {
     let mut asked = false;
-    constants::each(&mut plan.statement, &mut |e| {
+    plan.statement.query.each_expr(&mut |e| {
         if let ExprKind::Reach { confidence: c, .. } = &mut e.kind {
             (*c, asked) = (confidence, true);
         }
@@ -151,10 +150,7 @@ fn wanted(plan: &Plan) -> Result<BTreeSet<(SelectId, usize)>, ClientError> {
     let mut found = Found { queries: &queries, wanted: BTreeSet::new(), plan };
     found.query(&plan.statement.query)?;
     for stage in &plan.stages {
-        let mut inside = false;
-        let mut statement = Statement { query: stage.query.clone(), ..plan.statement.clone() };
-        constants::each(&mut statement, &mut |e| inside |= matches!(e.kind, ExprKind::Reach { .. }));
-        if inside {
+        if stage.query.expressions().any(|e| matches!(e.kind, ExprKind::Reach { .. })) {
             return Err(ClientError::unsupported(
                 "an interval of what private rows are compared with is not supported",
             )
@@ -195,7 +191,7 @@ impl<'p> Found<'_, 'p> {
     fn select(&mut self, s: &'p Select, order_by: &'p [OrderItem]) -> Result<(), ClientError> {
         let place = self.queries.place(s);
         if place.release.is_none() {
-            s.from.iter().try_for_each(|f| self.from(f))?;
+            s.relations().filter_map(|(_, query)| query).try_for_each(|q| self.query(q))?;
         }
         let above = s.items.iter().map(|i| &i.expr).chain(&s.having).chain(order_by.iter().map(|o| &o.expr));
         let rows = s.filter.iter().chain(&s.group_by).filter(|_| place.release.is_none());
@@ -205,17 +201,6 @@ impl<'p> Found<'_, 'p> {
         Ok(())
     }
 
-    fn from(&mut self, from: &'p From) -> Result<(), ClientError> {
-        match from {
-            From::Join { left, right, .. } => {
-                self.from(left)?;
-                self.from(right)
-            }
-            From::Relation { query: Some(q), .. } => self.query(q),
-            From::Relation { .. } => Ok(()),
-        }
-    }
-
     fn expr(&mut self, e: &'p Expr, place: super::Place) -> Result<(), ClientError> {
         match &e.kind {
             ExprKind::Reach { what, expr, .. } if self.queries.end(*what, expr, place).is_some() => Ok(()),
@@ -223,12 +208,10 @@ impl<'p> Found<'_, 'p> {
                 let of = self.queries.follow(expr, place)?;
                 self.columns(&of)
             }
-            ExprKind::Subquery(q) | ExprKind::Exists { query: q, .. } => self.query(q),
-            ExprKind::InQuery { expr, query, .. } => {
-                self.expr(expr, place)?;
-                self.query(query)
+            _ => {
+                e.children().into_iter().try_for_each(|c| self.expr(c, place))?;
+                e.query().map_or(Ok(()), |q| self.query(q))
             }
-            _ => e.children().into_iter().try_for_each(|c| self.expr(c, place)),
         }
     }
 
@@ -263,44 +246,23 @@ impl<'p> Found<'_, 'p> {
 
 /// Adds variances and fourth cumulants as last items.
 fn carry(q: &mut Query, wanted: &BTreeSet<(SelectId, usize)>) {
-    for cte in &mut q.with {
-        carry(&mut cte.query, wanted);
-    }
-    carry_body(&mut q.body, wanted);
-}
-
-fn carry_body(body: &mut Body, wanted: &BTreeSet<(SelectId, usize)>) {
-    match body {
-        Body::Select(s) => {
-            s.from.iter_mut().for_each(|f| carry_from(f, wanted));
-            let of_select = s.id.into_iter().flat_map(|id| wanted.range((id, 0)..(id.next(), 0)));
-            for (_, item) in of_select {
-                let Some(of) = s.items.get(*item).cloned() else { continue };
-                for what in [Reach::Variance, Reach::Fourth] {
-                    let kind =
-                        ExprKind::Reach { what, expr: Box::new(of.expr.clone()), confidence: Reach::USUAL };
-                    s.items.push(Item { expr: Expr::new(kind, of.expr.pos), name: what.name().into() });
-                }
+    PartMut::Query(q).each(&mut |mut part| {
+        let s = match &mut part {
+            PartMut::Expr(_) => return None,
+            PartMut::Body(Body::Select(s)) => s,
+            _ => return Some(part),
+        };
+        let of_select = s.id.into_iter().flat_map(|id| wanted.range((id, 0)..(id.next(), 0)));
+        for (_, item) in of_select {
+            let Some(of) = s.items.get(*item).cloned() else { continue };
+            for what in [Reach::Variance, Reach::Fourth] {
+                let kind =
+                    ExprKind::Reach { what, expr: Box::new(of.expr.clone()), confidence: Reach::USUAL };
+                s.items.push(Item { expr: Expr::new(kind, of.expr.pos), name: what.name().into() });
             }
         }
-        Body::Query(q) => carry(q, wanted),
-        Body::SetOp { left, right, .. } => {
-            carry_body(left, wanted);
-            carry_body(right, wanted);
-        }
-        Body::Values(_) | Body::Rows { .. } => {}
-    }
-}
-
-fn carry_from(from: &mut From, wanted: &BTreeSet<(SelectId, usize)>) {
-    match from {
-        From::Join { left, right, .. } => {
-            carry_from(left, wanted);
-            carry_from(right, wanted);
-        }
-        From::Relation { query: Some(q), .. } => carry(q, wanted),
-        From::Relation { .. } => {}
-    }
+        Some(part)
+    });
 }
 
 impl Uncertain<'_> {

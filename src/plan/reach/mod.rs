@@ -19,7 +19,7 @@ use answer::ClientError;
 use bigdecimal::ToPrimitive;
 use sql::ast::*;
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// A released integer that noise in a number is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -204,7 +204,15 @@ impl<'p> Queries<'p> {
     pub fn of(plan: &'p Plan) -> Self {
         let mut found = Self { plan, of: HashMap::new(), once: RefCell::default(), followed: Cell::new(0) };
         let mut ctes = HashMap::new();
-        found.collect(&plan.statement.query, &mut ctes);
+        for part in plan.statement.query.sources() {
+            match part {
+                sql::ast::Part::Query(q) => ctes.extend(q.with.iter().map(|cte| (cte.id, &cte.query))),
+                sql::ast::Part::From(From::Relation { binding, query: Some(query), .. }) => {
+                    found.of.insert(*binding, query);
+                }
+                _ => {}
+            }
+        }
         for (binding, b) in plan.statement.bindings.iter() {
             if let Source::Cte(id) = &b.source
                 && let Some(query) = ctes.get(id)
@@ -213,40 +221,6 @@ impl<'p> Queries<'p> {
             }
         }
         found
-    }
-
-    fn collect(&mut self, q: &'p Query, ctes: &mut HashMap<CteId, &'p Query>) {
-        for cte in &q.with {
-            ctes.insert(cte.id, &cte.query);
-            self.collect(&cte.query, ctes);
-        }
-        self.collect_body(&q.body, ctes);
-    }
-
-    fn collect_body(&mut self, body: &'p Body, ctes: &mut HashMap<CteId, &'p Query>) {
-        match body {
-            Body::Select(s) => s.from.iter().for_each(|f| self.collect_from(f, ctes)),
-            Body::Query(q) => self.collect(q, ctes),
-            Body::SetOp { left, right, .. } => {
-                self.collect_body(left, ctes);
-                self.collect_body(right, ctes);
-            }
-            Body::Values(_) | Body::Rows { .. } => {}
-        }
-    }
-
-    fn collect_from(&mut self, from: &'p From, ctes: &mut HashMap<CteId, &'p Query>) {
-        match from {
-            From::Join { left, right, .. } => {
-                self.collect_from(left, ctes);
-                self.collect_from(right, ctes);
-            }
-            From::Relation { binding, query: Some(query), .. } => {
-                self.of.insert(*binding, query);
-                self.collect(query, ctes);
-            }
-            From::Relation { .. } => {}
-        }
     }
 
     /// Where the items of a SELECT stand.
@@ -437,7 +411,7 @@ impl<'p> Queries<'p> {
     where
         'p: 'e,
     {
-        if matches!(e.kind, ExprKind::Subquery(_) | ExprKind::Exists { .. } | ExprKind::InQuery { .. }) {
+        if e.query().is_some() {
             return lost("a subquery", e.pos);
         }
         match e.children().into_iter().all(|c| matches!(self.follow(c, place), Ok(Uncertain::Exact(_)))) {
@@ -490,11 +464,21 @@ impl<'p> Queries<'p> {
         Some((&item.expr, self.place(select)))
     }
 
+    /// Whether no release stands in a query, nor in a CTE that it names.
     fn is_public(&self, q: &Query) -> bool {
-        let mut selects = Vec::new();
-        selects_of(&q.body, &mut selects);
-        !selects.iter().any(|id| self.plan.releases.iter().any(|r| r.select == Some(*id)))
-            && q.with.iter().all(|c| self.is_public(&c.query))
+        let (mut next, mut seen) = (vec![q], HashSet::new());
+        while let Some(q) = next.pop() {
+            if q.selects().any(|s| self.plan.releases.iter().any(|r| r.select == s.id)) {
+                return false;
+            }
+            let named =
+                q.defined().into_iter().filter_map(|b| match self.plan.statement.bindings.get(b)?.source {
+                    Source::Cte(id) if seen.insert(id) => self.of.get(&b).copied(),
+                    _ => None,
+                });
+            next.extend(named);
+        }
+        true
     }
 
     /// A sum, an average or a count of rows that were released before.
@@ -551,32 +535,6 @@ impl<'p> Queries<'p> {
                 Uncertain::Query { expr: e, query: q, parts }
             }
         })
-    }
-}
-
-fn selects_of(body: &Body, out: &mut Vec<SelectId>) {
-    match body {
-        Body::Select(s) => {
-            out.extend(s.id);
-            s.from.iter().for_each(|f| selects_of_from(f, out));
-        }
-        Body::Query(q) => selects_of(&q.body, out),
-        Body::SetOp { left, right, .. } => {
-            selects_of(left, out);
-            selects_of(right, out);
-        }
-        Body::Values(_) | Body::Rows { .. } => {}
-    }
-}
-
-fn selects_of_from(from: &From, out: &mut Vec<SelectId>) {
-    match from {
-        From::Join { left, right, .. } => {
-            selects_of_from(left, out);
-            selects_of_from(right, out);
-        }
-        From::Relation { query: Some(q), .. } => selects_of(&q.body, out),
-        From::Relation { .. } => {}
     }
 }
 

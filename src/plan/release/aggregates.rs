@@ -51,17 +51,8 @@ impl Builder<'_, '_> {
                 .at(e.pos)
                 .into())
             }
-            ExprKind::Window { function, partition_by, order_by, .. } => {
-                // The windowed function stands over results; its arguments are walked, not itself.
-                for c in function.children() {
-                    self.above(c, keys, only)?;
-                }
-                partition_by
-                    .iter()
-                    .chain(order_by.iter().map(|o| &o.expr))
-                    .try_for_each(|c| self.above(c, keys, only))
-            }
-            _ => e.children().into_iter().try_for_each(|c| self.above(c, keys, only)),
+            // A windowed function stands over results; its arguments are walked, not itself.
+            _ => e.operands().into_iter().try_for_each(|c| self.above(c, keys, only)),
         }
     }
 
@@ -303,20 +294,11 @@ impl Builder<'_, '_> {
 }
 
 /// The sums of values of which something else is asked, too.
-pub(super) fn sums_beside_others(above: &[&Expr]) -> Vec<Aggregate> {
-    let mut all: Vec<&Aggregate> = Vec::new();
-    for e in above {
-        aggregates_of(e, &mut all);
-    }
+pub(super) fn sums_beside_others<'e>(above: &[&'e Expr]) -> Vec<Aggregate> {
+    let aggregate = |e: &'e Expr| if let ExprKind::Aggregate(a) = &e.kind { Some(&**a) } else { None };
+    let all: Vec<&Aggregate> = above.iter().flat_map(|e| e.parts()).filter_map(aggregate).collect();
     let beside = |a: &&Aggregate| {
         a.name == "sum" && all.iter().any(|b| b.name != a.name && b.args == a.args && b.filter == a.filter)
     };
     all.iter().copied().filter(beside).cloned().collect()
-}
-
-fn aggregates_of<'e>(e: &'e Expr, out: &mut Vec<&'e Aggregate>) {
-    if let ExprKind::Aggregate(a) = &e.kind {
-        out.push(a);
-    }
-    e.children().into_iter().for_each(|c| aggregates_of(c, out));
 }

@@ -78,33 +78,21 @@ struct Found<'q> {
 
 /// The SELECT of this number, among those that stand for relations.
 fn find(q: &mut Query, id: Option<SelectId>) -> Option<Found<'_>> {
-    for cte in &mut q.with {
-        if let Some(found) = find(&mut cte.query, id) {
-            return Some(found);
+    let is = |body: &Body| matches!(body, Body::Select(s) if s.id == id);
+    let mut found = None;
+    PartMut::Query(q).each(&mut |part| {
+        let (body, order_by) = match part {
+            PartMut::Query(q) if is(&q.body) => (&mut q.body, q.order_by.as_slice()),
+            PartMut::Body(body) if is(body) => (body, [].as_slice()),
+            PartMut::Expr(_) => return None,
+            part => return Some(part),
+        };
+        if let Body::Select(select) = body {
+            found.get_or_insert(Found { select, order_by });
         }
-    }
-    in_body(&mut q.body, &q.order_by, id)
-}
-
-fn in_body<'q>(body: &'q mut Body, order_by: &'q [OrderItem], id: Option<SelectId>) -> Option<Found<'q>> {
-    match body {
-        Body::Select(select) => {
-            if select.id == id {
-                return Some(Found { select, order_by });
-            }
-            select.from.iter_mut().find_map(|f| in_from(f, id))
-        }
-        Body::Query(q) => find(q, id),
-        Body::SetOp { left, right, .. } => in_body(left, &[], id).or_else(|| in_body(right, &[], id)),
-        Body::Values(_) | Body::Rows { .. } => None,
-    }
-}
-
-fn in_from(from: &mut From, id: Option<SelectId>) -> Option<Found<'_>> {
-    match from {
-        From::Relation { query, .. } => find(query.as_mut()?, id),
-        From::Join { left, right, .. } => in_from(left, id).or_else(|| in_from(right, id)),
-    }
+        None
+    });
+    found
 }
 
 /// HAVING, read.
@@ -234,7 +222,7 @@ fn tells_no_more(found: &Found<'_>, tested: &Expr, stream: &Stream) -> Result<()
             );
             return Err(ClientError::unsupported(what).hint(hint).at(e.pos).into());
         }
-        if let Some(other) = aggregates(e).into_iter().find(|a| *a != tested) {
+        if let Some(other) = e.aggregates().into_iter().find(|a| *a != tested) {
             let average = matches!(&other.kind, ExprKind::Aggregate(a) if a.name == "avg");
             let hint = if average {
                 "An average would need a count of its own: test a sum or a count to see its number, or leave it out."
@@ -247,19 +235,6 @@ fn tells_no_more(found: &Found<'_>, tested: &Expr, stream: &Stream) -> Result<()
         }
     }
     Ok(())
-}
-
-/// Aggregates in an expression, but for those over windows, which stand over the rows that passed.
-fn aggregates(e: &Expr) -> Vec<&Expr> {
-    match &e.kind {
-        ExprKind::Aggregate(_) => vec![e],
-        ExprKind::Window { function, partition_by, order_by, .. } => {
-            let inside = function.children().into_iter();
-            let around = partition_by.iter().chain(order_by.iter().map(|o| &o.expr));
-            inside.chain(around).flat_map(aggregates).collect()
-        }
-        _ => e.children().into_iter().flat_map(aggregates).collect(),
-    }
 }
 
 /// The question that a release asks; the release is left as it will be fetched.

@@ -40,7 +40,6 @@ pub(crate) fn conjuncts(list: &[Expr]) -> Vec<Expr> {
 pub(crate) fn only_of(e: &Expr, of: &[BindingId]) -> bool {
     !e.any(&mut |e| match &e.kind {
         ExprKind::Column { binding, .. } => !of.contains(binding),
-        ExprKind::Subquery(_) | ExprKind::Exists { .. } | ExprKind::InQuery { .. } => true,
-        _ => false,
+        _ => e.query().is_some(),
     })
 }

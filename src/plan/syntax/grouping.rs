@@ -5,15 +5,7 @@ use sql::ast::*;
 
 /// Whether an aggregate (not one over a window) stands in the expression.
 pub fn has_aggregate(e: &Expr) -> bool {
-    match &e.kind {
-        ExprKind::Aggregate(_) => true,
-        ExprKind::Window { function, partition_by, order_by, .. } => {
-            function.children().into_iter().any(has_aggregate)
-                || partition_by.iter().any(has_aggregate)
-                || order_by.iter().any(|o| has_aggregate(&o.expr))
-        }
-        _ => e.children().into_iter().any(has_aggregate),
-    }
+    !e.aggregates().is_empty()
 }
 
 fn is_window(e: &Expr) -> bool {

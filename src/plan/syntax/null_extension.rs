@@ -1,6 +1,7 @@
 //! What becomes of an expression in a row that an outer join fills with NULL.
 
 use sql::ast::{BinaryOp, BindingId, Expr, ExprKind, Is};
+use sql::functions::{self, Nulls};
 use std::collections::HashSet;
 
 /// Whether the expression is NULL wherever all columns of these bindings are.
@@ -22,13 +23,11 @@ pub fn strict(e: &Expr, of: &HashSet<BindingId>) -> bool {
             BinaryOp::Distinct | BinaryOp::NotDistinct => false,
             _ => strict(left, of) || strict(right, of),
         },
-        ExprKind::Call { name, args } => match *name {
-            "abs" | "round" | "floor" | "ceil" | "ceiling" | "trunc" | "mod" | "date_part" | "date_trunc" => {
-                any(args)
-            }
-            "nullif" => args.first().is_some_and(|x| strict(x, of)),
-            "coalesce" | "greatest" | "least" => all(args),
-            _ => false,
+        ExprKind::Call { name, args } => match functions::get(name).map(|f| f.nulls) {
+            Some(Nulls::Any) => any(args),
+            Some(Nulls::First) => args.first().is_some_and(|x| strict(x, of)),
+            Some(Nulls::All) => all(args),
+            Some(Nulls::Unknown) | None => false,
         },
         _ => false,
     }
@@ -47,10 +46,8 @@ pub fn rejects(e: &Expr, of: &HashSet<BindingId>) -> bool {
 
 /// A test for NULL of what these bindings hold.
 pub fn null_test<'e>(e: &'e Expr, of: &HashSet<BindingId>) -> Option<&'e Expr> {
-    match &e.kind {
-        ExprKind::Is { expr, what: Is::Null, negated: false } if refers(expr, of) => Some(e),
-        _ => e.children().into_iter().find_map(|c| null_test(c, of)),
-    }
+    let is = |e: &&Expr| matches!(&e.kind, ExprKind::Is { expr, what: Is::Null, negated: false } if refers(expr, of));
+    e.parts().find(is)
 }
 
 /// Whether a column of these bindings stands in it.

@@ -1,7 +1,12 @@
 //! Expressions: the few kinds that noisegate knows.
 
-use super::{BindingId, Frame, OrderItem, Origin, Pos, Query};
+use super::frame::Frame;
+use super::ids::BindingId;
+use super::query::{OrderItem, Origin, Query};
 use schema::SqlType;
+
+/// Character position in the analyst's text, from 1.
+pub type Pos = Option<usize>;
 
 /// An expression. Two expressions are equal when they mean the same, wherever they stand.
 #[derive(Clone, Debug)]

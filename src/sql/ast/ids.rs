@@ -1,6 +1,6 @@
 //! Numbers of what a statement holds, each of a type of its own, and the list that the numbers of relations point into.
 
-use super::Binding;
+use super::query::Binding;
 use std::fmt;
 
 /// A number that a statement gives out, in order.

@@ -2,13 +2,14 @@
 //!
 //! What PostgreSQL runs is printed from this tree and never from the analyst's text. A name is a pair of numbers
 //! here, (binding, column), so no alias can capture another. `query` has the clauses, `expr` what stands in them, and
-//! `walk` the ways through both.
+//! `walk` the one way through both.
 
 mod expr;
 mod frame;
 mod ids;
 mod query;
 mod size;
+mod visit;
 mod walk;
 
 pub use expr::*;
@@ -16,14 +17,12 @@ pub use frame::*;
 pub use ids::*;
 pub use query::*;
 pub use size::Size;
+pub use visit::{Part, PartMut, Parts};
 
 use crate::Spend;
 
 use schema::SqlType;
 use std::collections::HashMap;
-
-/// Character position in the analyst's text, from 1.
-pub type Pos = Option<usize>;
 
 /// A resolved query with all that its numbers point to.
 #[derive(Clone, Debug, PartialEq)]

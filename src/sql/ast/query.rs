@@ -1,6 +1,7 @@
 //! Queries: WITH, SELECT, set operations, FROM, and what the names in FROM stand for.
 
-use super::{BindingId, CteId, Expr, Pos, SelectId};
+use super::expr::{Expr, Pos};
+use super::ids::{BindingId, CteId, SelectId};
 
 /// A query with its WITH, ORDER BY and LIMIT.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,8 @@
 //! How large a tree is, and how deep.
 
-use super::{Body, Expr, ExprKind, From, Query};
+use super::expr::Expr;
+use super::query::Query;
+use super::visit::Part;
 
 /// The size of a tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,63 +21,22 @@ impl Size {
     fn below_one(self) -> Self {
         Self { nodes: self.nodes.saturating_add(1), levels: self.levels.saturating_add(1) }
     }
-}
 
-fn all(parts: impl Iterator<Item = Size>) -> Size {
-    parts.fold(Size::default(), Size::beside)
+    fn of(part: Part<'_>) -> Self {
+        part.parts().into_iter().map(Self::of).fold(Self::default(), Self::beside).below_one()
+    }
 }
 
 impl Expr {
     /// With the queries inside.
     pub fn size(&self) -> Size {
-        let query = match &self.kind {
-            ExprKind::Subquery(query) | ExprKind::Exists { query, .. } | ExprKind::InQuery { query, .. } => {
-                query.size()
-            }
-            _ => Size::default(),
-        };
-        query.beside(all(self.children().into_iter().map(Self::size))).below_one()
+        Size::of(Part::Expr(self))
     }
 }
 
 impl Query {
     /// With everything that stands in it.
     pub fn size(&self) -> Size {
-        let with = all(self.with.iter().map(|c| c.query.size()));
-        let exprs = self.order_by.iter().map(|o| &o.expr).chain(&self.limit).chain(&self.offset);
-        with.beside(self.body.size()).beside(all(exprs.map(Expr::size))).below_one()
-    }
-}
-
-impl Body {
-    fn size(&self) -> Size {
-        let inner = match self {
-            Self::Select(s) => {
-                let on = match &s.distinct {
-                    super::Distinct::On(on) => on.as_slice(),
-                    _ => &[],
-                };
-                let items = s.items.iter().map(|i| &i.expr);
-                let exprs = items.chain(&s.filter).chain(&s.group_by).chain(&s.having).chain(on);
-                all(s.from.iter().map(From::size)).beside(all(exprs.map(Expr::size)))
-            }
-            Self::SetOp { left, right, .. } => left.size().beside(right.size()),
-            Self::Values(rows) => all(rows.iter().flatten().map(Expr::size)),
-            Self::Rows { args, .. } => all(args.iter().map(Expr::size)),
-            Self::Query(q) => q.size(),
-        };
-        inner.below_one()
-    }
-}
-
-impl From {
-    fn size(&self) -> Size {
-        let inner = match self {
-            Self::Relation { query, .. } => all(query.iter().map(|q| q.size())),
-            Self::Join { left, right, on, .. } => {
-                left.size().beside(right.size()).beside(all(on.iter().map(Expr::size)))
-            }
-        };
-        inner.below_one()
+        Size::of(Part::Query(self))
     }
 }

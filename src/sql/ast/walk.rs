@@ -1,96 +1,230 @@
-//! Ways through the tree: the parts of an expression, the expressions of a query, the bindings of a FROM.
+//! Walks over queries and expressions, by what is looked for.
+//!
+//! A place that asks something of every query, SELECT, relation or expression takes a walk from here. Only what does
+//! something of its own at each kind of part, as printing does, matches on them itself.
 
-use super::{Body, Distinct, Expr, ExprKind, From, Query};
+use super::visit::{Part, PartMut, Parts};
+use super::{BindingId, Body, Expr, ExprKind, From, Query, Select};
+use std::collections::HashSet;
+
+impl Query {
+    /// All parts, itself first.
+    pub fn parts(&self) -> Parts<'_> {
+        Part::Query(self).all()
+    }
+
+    /// What its rows come from: itself, its CTEs, branches and relations. The walk ends at expressions.
+    pub fn sources(&self) -> Parts<'_> {
+        Part::Query(self).entering(|p| !matches!(p, Part::Expr(_)))
+    }
+
+    /// All SELECTs.
+    pub fn selects(&self) -> impl Iterator<Item = &Select> {
+        self.parts().filter_map(|part| match part {
+            Part::Body(Body::Select(s)) => Some(&**s),
+            _ => None,
+        })
+    }
+
+    /// All expressions.
+    pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
+        self.parts().filter_map(Part::expr)
+    }
+
+    /// The columns that stand anywhere in it: binding, and place.
+    pub fn columns(&self) -> impl Iterator<Item = (BindingId, usize)> {
+        self.expressions().filter_map(Expr::column)
+    }
+
+    /// The bindings that it defines.
+    pub fn defined(&self) -> HashSet<BindingId> {
+        let binding = |part| match part {
+            Part::From(From::Relation { binding, .. }) => Some(*binding),
+            _ => None,
+        };
+        self.parts().filter_map(binding).collect()
+    }
+
+    /// Changes each query, the outer ones first.
+    pub fn each_query(&mut self, f: &mut dyn FnMut(&mut Query)) {
+        PartMut::Query(self).each(&mut |mut part| {
+            if let PartMut::Query(q) = &mut part {
+                f(q);
+            }
+            Some(part)
+        });
+    }
+
+    /// Changes each SELECT, before what stands in it.
+    pub fn each_select(&mut self, f: &mut dyn FnMut(&mut Select)) {
+        PartMut::Query(self).each(&mut |mut part| {
+            if let PartMut::Body(Body::Select(s)) = &mut part {
+                f(s);
+            }
+            Some(part)
+        });
+    }
+
+    /// Changes each relation: its binding, and the query of a derived table.
+    pub fn each_relation(&mut self, f: &mut dyn FnMut(&mut BindingId, &mut Option<Box<Query>>)) {
+        PartMut::Query(self).each(&mut |mut part| {
+            if let PartMut::From(From::Relation { binding, query, .. }) = &mut part {
+                f(binding, query);
+            }
+            Some(part)
+        });
+    }
+
+    /// Changes each expression, after what stands in it.
+    pub fn each_expr(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        self.exprs_mut().into_iter().for_each(|e| e.each(f));
+    }
+
+    /// The outermost expressions, of its CTEs, branches and derived tables, too.
+    pub fn exprs_mut(&mut self) -> Vec<&mut Expr> {
+        let mut found = Vec::new();
+        PartMut::Query(self).each(&mut |part| match part {
+            PartMut::Expr(e) => {
+                found.push(e);
+                None
+            }
+            part => Some(part),
+        });
+        found
+    }
+}
+
+impl From {
+    fn entries(&self) -> Parts<'_> {
+        Part::From(self).entering(|p| matches!(p, Part::From(From::Join { .. })))
+    }
+
+    /// The relations that are joined in it: their bindings, and the queries of derived tables.
+    pub fn relations(&self) -> impl Iterator<Item = (BindingId, Option<&Query>)> {
+        self.entries().filter_map(|part| match part {
+            Part::From(From::Relation { binding, query, .. }) => Some((*binding, query.as_deref())),
+            _ => None,
+        })
+    }
+
+    /// The conditions of its joins.
+    pub fn conditions(&self) -> impl Iterator<Item = &Expr> {
+        self.entries().filter_map(Part::expr)
+    }
+
+    /// Adds the bindings that stand in it, those inside derived tables left out.
+    pub fn bindings(&self, out: &mut HashSet<BindingId>) {
+        out.extend(self.relations().map(|(binding, _)| binding));
+    }
+
+    /// The relations that are joined in it.
+    pub fn relations_mut(&mut self) -> Vec<&mut From> {
+        self.entries_mut().0
+    }
+
+    /// The conditions of its joins.
+    pub fn conditions_mut(&mut self) -> Vec<&mut Expr> {
+        self.entries_mut().1
+    }
+
+    fn entries_mut(&mut self) -> (Vec<&mut From>, Vec<&mut Expr>) {
+        let (mut relations, mut conditions) = (Vec::new(), Vec::new());
+        PartMut::From(self).each(&mut |part| {
+            match part {
+                PartMut::From(from @ From::Relation { .. }) => relations.push(from),
+                PartMut::Expr(e) => conditions.push(e),
+                part => return Some(part),
+            }
+            None
+        });
+        (relations, conditions)
+    }
+}
+
+impl Select {
+    /// The relations of its FROM: their bindings, and the queries of derived tables.
+    pub fn relations(&self) -> impl Iterator<Item = (BindingId, Option<&Query>)> {
+        self.from.iter().flat_map(From::relations)
+    }
+
+    /// The conditions of its joins.
+    pub fn conditions(&self) -> impl Iterator<Item = &Expr> {
+        self.from.iter().flat_map(From::conditions)
+    }
+}
 
 impl Expr {
     /// The direct parts of this expression; queries inside it are not entered.
     pub fn children(&self) -> Vec<&Expr> {
-        match &self.kind {
-            ExprKind::Column { .. }
-            | ExprKind::Output(_)
-            | ExprKind::Literal(_)
-            | ExprKind::Param(_)
-            | ExprKind::Interval(_)
-            | ExprKind::Session(_)
-            | ExprKind::Subquery(_)
-            | ExprKind::Exists { .. } => Vec::new(),
-            ExprKind::Negate(e) | ExprKind::Not(e) => vec![e],
-            ExprKind::Binary { left, right, .. } => vec![left, right],
-            ExprKind::Any { expr, array, .. } => vec![expr, array],
-            ExprKind::Is { expr, .. }
-            | ExprKind::Cast { expr, .. }
-            | ExprKind::Extract { expr, .. }
-            | ExprKind::InQuery { expr, .. }
-            | ExprKind::Reach { expr, .. } => vec![expr],
-            ExprKind::Like { expr, pattern, .. } | ExprKind::Matches { expr, pattern, .. } => {
-                vec![expr, pattern]
-            }
-            ExprKind::In { expr, list, .. } => std::iter::once(&**expr).chain(list).collect(),
-            ExprKind::Between { expr, low, high, .. } => vec![expr, low, high],
-            ExprKind::AtTimeZone { expr, zone } => vec![expr, zone],
-            ExprKind::Case { branches, otherwise } => {
-                branches.iter().flat_map(|(w, t)| [w, t]).chain(otherwise.as_deref()).collect()
-            }
-            ExprKind::Call { args, .. } | ExprKind::Array(args) => args.iter().collect(),
-            ExprKind::Aggregate(a) => a
-                .args
-                .iter()
-                .chain(a.order_by.iter().map(|o| &o.expr))
-                .chain(a.filter.as_ref())
-                .chain(a.within_group.iter().map(|o| &o.expr))
-                .collect(),
-            ExprKind::Window { function, partition_by, order_by, .. } => std::iter::once(&**function)
-                .chain(partition_by)
-                .chain(order_by.iter().map(|o| &o.expr))
-                .collect(),
-        }
-    }
-
-    /// Whether this expression, or a part of it (queries not entered), satisfies `test`.
-    pub fn any(&self, test: &mut dyn FnMut(&Expr) -> bool) -> bool {
-        test(self) || self.children().into_iter().any(|c| c.any(test))
+        Part::Expr(self).parts().into_iter().filter_map(Part::expr).collect()
     }
 
     /// The direct parts of this expression, in the order of [`Self::children`]; queries inside it are not entered.
     pub fn children_mut(&mut self) -> Vec<&mut Expr> {
-        match &mut self.kind {
-            ExprKind::Column { .. }
-            | ExprKind::Output(_)
-            | ExprKind::Literal(_)
-            | ExprKind::Param(_)
-            | ExprKind::Interval(_)
-            | ExprKind::Session(_)
-            | ExprKind::Subquery(_)
-            | ExprKind::Exists { .. } => Vec::new(),
-            ExprKind::Negate(e) | ExprKind::Not(e) => vec![e],
-            ExprKind::Binary { left, right, .. } => vec![left, right],
-            ExprKind::Any { expr, array, .. } => vec![expr, array],
-            ExprKind::Is { expr, .. }
-            | ExprKind::Cast { expr, .. }
-            | ExprKind::Extract { expr, .. }
-            | ExprKind::InQuery { expr, .. }
-            | ExprKind::Reach { expr, .. } => vec![expr],
-            ExprKind::Like { expr, pattern, .. } | ExprKind::Matches { expr, pattern, .. } => {
-                vec![expr, pattern]
-            }
-            ExprKind::In { expr, list, .. } => std::iter::once(&mut **expr).chain(list).collect(),
-            ExprKind::Between { expr, low, high, .. } => vec![expr, low, high],
-            ExprKind::AtTimeZone { expr, zone } => vec![expr, zone],
-            ExprKind::Case { branches, otherwise } => {
-                branches.iter_mut().flat_map(|(w, t)| [w, t]).chain(otherwise.as_deref_mut()).collect()
-            }
-            ExprKind::Call { args, .. } | ExprKind::Array(args) => args.iter_mut().collect(),
-            ExprKind::Aggregate(a) => a
-                .args
-                .iter_mut()
-                .chain(a.order_by.iter_mut().map(|o| &mut o.expr))
-                .chain(a.filter.as_mut())
-                .chain(a.within_group.iter_mut().map(|o| &mut o.expr))
-                .collect(),
-            ExprKind::Window { function, partition_by, order_by, .. } => std::iter::once(&mut **function)
-                .chain(partition_by)
-                .chain(order_by.iter_mut().map(|o| &mut o.expr))
-                .collect(),
+        let mut parts = Vec::new();
+        PartMut::Expr(self).inside(&mut parts);
+        let child = |part| if let PartMut::Expr(e) = part { Some(e) } else { None };
+        parts.into_iter().filter_map(child).collect()
+    }
+
+    /// The direct parts that are computed over the rows of its SELECT: of a function over a window its arguments.
+    pub fn operands(&self) -> Vec<&Expr> {
+        let mut children = self.children();
+        if let ExprKind::Window { function, .. } = &self.kind {
+            children.splice(..1, function.children());
+        }
+        children
+    }
+
+    /// The query that this expression is, or that it is compared with.
+    pub fn query(&self) -> Option<&Query> {
+        Part::Expr(self).parts().into_iter().find_map(Part::query)
+    }
+
+    /// The query that this expression is, or that it is compared with.
+    pub fn query_mut(&mut self) -> Option<&mut Query> {
+        let mut parts = Vec::new();
+        PartMut::Expr(self).inside(&mut parts);
+        parts.into_iter().find_map(|part| if let PartMut::Query(q) = part { Some(q) } else { None })
+    }
+
+    /// The binding and the place of the column that it is.
+    pub fn column(&self) -> Option<(BindingId, usize)> {
+        match self.kind {
+            ExprKind::Column { binding, column } => Some((binding, column)),
+            _ => None,
+        }
+    }
+
+    /// It and all expressions in it, those of queries inside it, too.
+    pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
+        Part::Expr(self).all().filter_map(Part::expr)
+    }
+
+    fn own(&self) -> Parts<'_> {
+        Part::Expr(self).entering(|p| matches!(p, Part::Expr(_)))
+    }
+
+    /// It and its parts; queries inside it are not entered.
+    pub fn parts(&self) -> impl Iterator<Item = &Expr> {
+        self.own().filter_map(Part::expr)
+    }
+
+    /// The queries that stand in it, those inside others left out.
+    pub fn subqueries(&self) -> impl Iterator<Item = &Query> {
+        self.own().filter_map(Part::query)
+    }
+
+    /// Whether this expression, or a part of it (queries not entered), satisfies `test`.
+    pub fn any(&self, test: &mut dyn FnMut(&Expr) -> bool) -> bool {
+        self.parts().any(test)
+    }
+
+    /// The aggregates over rows, those inside others left out: of one over a window those in its arguments.
+    pub fn aggregates(&self) -> Vec<&Expr> {
+        match self.kind {
+            ExprKind::Aggregate(_) => vec![self],
+            _ => self.operands().into_iter().flat_map(Self::aggregates).collect(),
         }
     }
 
@@ -98,64 +232,13 @@ impl Expr {
     pub fn each_child<E>(&mut self, f: &mut dyn FnMut(&mut Expr) -> Result<(), E>) -> Result<(), E> {
         self.children_mut().into_iter().try_for_each(f)
     }
-}
 
-impl From {
-    /// The bindings that stand in it, those inside derived tables left out.
-    pub fn bindings(&self, out: &mut std::collections::HashSet<super::BindingId>) {
-        match self {
-            From::Relation { binding, .. } => {
-                out.insert(*binding);
-            }
-            From::Join { left, right, .. } => {
-                left.bindings(out);
-                right.bindings(out);
-            }
+    /// Changes each expression in it, those of queries inside it, too, and then itself.
+    fn each(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        if let Some(q) = self.query_mut() {
+            q.each_expr(f);
         }
-    }
-
-    fn exprs<'a>(&'a self, out: &mut Vec<&'a Expr>) {
-        match self {
-            From::Relation { query, .. } => out.extend(query.iter().flat_map(|q| q.exprs())),
-            From::Join { left, right, on, .. } => {
-                left.exprs(out);
-                right.exprs(out);
-                out.extend(on);
-            }
-        }
-    }
-}
-
-impl Query {
-    /// The outermost expressions of this query, of its CTEs, branches and derived tables; those of subqueries inside
-    /// expressions are left to the caller.
-    pub fn exprs(&self) -> Vec<&Expr> {
-        let mut out: Vec<&Expr> = self.with.iter().flat_map(|c| c.query.exprs()).collect();
-        self.body.exprs(&mut out);
-        out.extend(self.order_by.iter().map(|o| &o.expr));
-        out.extend(self.limit.iter().chain(&self.offset));
-        out
-    }
-}
-
-impl Body {
-    fn exprs<'a>(&'a self, out: &mut Vec<&'a Expr>) {
-        match self {
-            Body::Select(s) => {
-                s.from.iter().for_each(|f| f.exprs(out));
-                out.extend(s.items.iter().map(|i| &i.expr));
-                out.extend(s.filter.iter().chain(&s.group_by).chain(&s.having));
-                if let Distinct::On(on) = &s.distinct {
-                    out.extend(on);
-                }
-            }
-            Body::SetOp { left, right, .. } => {
-                left.exprs(out);
-                right.exprs(out);
-            }
-            Body::Values(rows) => out.extend(rows.iter().flatten()),
-            Body::Rows { args, .. } => out.extend(args),
-            Body::Query(q) => out.extend(q.exprs()),
-        }
+        self.children_mut().into_iter().for_each(|e| e.each(f));
+        f(self);
     }
 }

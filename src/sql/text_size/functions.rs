@@ -1,7 +1,7 @@
 //! What functions make of the lengths of their arguments. One that is not named here gives what it was given, and a bit.
 
 use super::{CELL, CHARACTER, DIGITS, Sizes, VALUE, number, text};
-use crate::functions::lookup;
+use crate::functions::{Growth, get, lookup};
 use crate::names::fold;
 use sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, ObjectName,
@@ -137,43 +137,46 @@ fn size(name: &str, args: &[&Expr], sizes: &[u64], rows: u64) -> u64 {
     let all = sizes.iter().fold(VALUE, |sum, s| sum.saturating_add(*s));
     let longest = sizes.iter().copied().max().unwrap_or(0);
     let count = |n: usize| args.get(n).and_then(|e| number(e));
-    match name {
-        // One of its arguments, or of its column.
-        "coalesce" | "greatest" | "least" | "nullif" | "lag" | "lead" | "first_value" | "last_value"
-        | "nth_value" | "min" | "max" | "mode" | "percentile_disc" | "btrim" | "ltrim" | "rtrim"
-        | "split_part" | "reverse" => longest,
-        "left" | "right" => count(1).map_or(of(0), |n| n.saturating_mul(CHARACTER).min(of(0))),
-        "substr" | "substring" => count(2).map_or(of(0), |n| n.saturating_mul(CHARACTER).min(of(0))),
-        // Some letters are longer on the other side.
-        "upper" | "lower" | "initcap" => of(0).saturating_mul(2),
-        "quote_literal" | "quote_nullable" | "quote_ident" => of(0).saturating_mul(2).saturating_add(4),
-        "translate" => match args.get(2).and_then(|e| text(e)) {
+    match growth(name) {
+        Growth::Longest => longest,
+        Growth::Cut(n) => count(n).map_or(of(0), |n| n.saturating_mul(CHARACTER).min(of(0))),
+        Growth::Times(n, more) => of(0).saturating_mul(n).saturating_add(more),
+        Growth::Translated => match args.get(2).and_then(|e| text(e)) {
             Some(to) if to.is_ascii() => of(0),
             _ => of(0).saturating_mul(CHARACTER),
         },
-        "replace" => {
+        Growth::Replaced => {
             // As often as what is sought fits, it becomes the other.
             let sought = args.get(1).and_then(|e| text(e)).map_or(1, |from| from.len().max(1) as u64);
             (of(0) / sought).saturating_mul(of(2)).saturating_add(of(0))
         }
         // The empty text is found everywhere, and `\&` puts in what was found.
-        "regexp_replace" => of(0).saturating_add(1).saturating_mul(of(2).saturating_mul(2).saturating_add(1)),
-        "array_replace" => of(0).saturating_mul(of(2).max(1)),
-        "array_to_string" => of(0).saturating_mul(of(1).saturating_add(of(2)).saturating_add(1)).max(CELL),
-        "to_char" => of(1).saturating_mul(FORMAT_ITEM).saturating_add(VALUE),
-        "encode" => of(0).saturating_mul(4),
-        "format" => format(args, all, longest),
-        "power" | "pow" | "exp" | "factorial" => DIGITS / 2,
-        // To so many places.
-        "round" | "trunc" if sizes.len() > 1 => {
+        Growth::RegexReplaced => {
+            of(0).saturating_add(1).saturating_mul(of(2).saturating_mul(2).saturating_add(1))
+        }
+        Growth::ElementsReplaced => of(0).saturating_mul(of(2).max(1)),
+        Growth::Joined => of(0).saturating_mul(of(1).saturating_add(of(2)).saturating_add(1)).max(CELL),
+        Growth::Formatted => of(1).saturating_mul(FORMAT_ITEM).saturating_add(VALUE),
+        Growth::Format => format(args, all, longest),
+        Growth::Power => DIGITS / 2,
+        Growth::Rounded if sizes.len() > 1 => {
             all.saturating_add(count(1).unwrap_or(DIGITS / 10).min(DIGITS / 10))
         }
-        "string_agg" | "array_agg" => all.saturating_mul(rows),
-        name if name.ends_with("_agg") => all.saturating_mul(ESCAPED).saturating_mul(rows),
-        name if name.contains("json") => all.saturating_mul(ESCAPED),
-        "chr" | "ascii" | "length" | "char_length" | "character_length" | "octet_length" | "md5"
-        | "strpos" | "count" | "starts_with" | "cardinality" | "array_length" | "position" => VALUE,
-        _ => all,
+        Growth::Sum | Growth::Rounded => all,
+        Growth::Gathered => all.saturating_mul(rows),
+        Growth::GatheredJson => all.saturating_mul(ESCAPED).saturating_mul(rows),
+        Growth::Json => all.saturating_mul(ESCAPED),
+        Growth::Value => VALUE,
+    }
+}
+
+/// How long what a function gives is; of those that only a catalog's statements have, as their names say.
+fn growth(name: &str) -> Growth {
+    match get(name) {
+        Some(known) => known.growth,
+        None if name.ends_with("_agg") => Growth::GatheredJson,
+        None if name.contains("json") => Growth::Json,
+        None => Growth::Sum,
     }
 }
 

@@ -1,7 +1,6 @@
 //! Ways through a SELECT whose FROM has a collected relation: what stands where.
 
 use crate::ast::*;
-use crate::constants;
 use std::collections::HashSet;
 
 /// Where a number stands that only sums and averages tell of: elsewhere than alone in one of them.
@@ -25,13 +24,10 @@ pub(super) fn kept(from: &[From], binding: BindingId) -> bool {
         match f {
             From::Relation { .. } => true,
             From::Join { left, right, kind, .. } => {
-                let mut on_left = HashSet::new();
-                left.bindings(&mut on_left);
-                let mut on_right = HashSet::new();
-                right.bindings(&mut on_right);
-                if on_left.contains(&binding) {
+                let is_on = |side: &From| side.relations().any(|(b, _)| b == binding);
+                if is_on(left) {
                     matches!(kind, JoinKind::Inner | JoinKind::Left) && within(left, binding)
-                } else if on_right.contains(&binding) {
+                } else if is_on(right) {
                     matches!(kind, JoinKind::Inner | JoinKind::Right) && within(right, binding)
                 } else {
                     true
@@ -44,86 +40,26 @@ pub(super) fn kept(from: &[From], binding: BindingId) -> bool {
 
 /// The columns of a binding that an expression names.
 pub(super) fn columns_of(e: &Expr, of: BindingId, out: &mut HashSet<usize>) {
-    e.any(&mut |e| {
-        if let ExprKind::Column { binding, column } = e.kind
-            && binding == of
-        {
-            out.insert(column);
-        }
-        false
-    });
-}
-
-/// The conditions of joins.
-pub(super) fn conditions(f: &From, note: &mut dyn FnMut(&Expr)) {
-    if let From::Join { left, right, on, .. } = f {
-        conditions(left, note);
-        conditions(right, note);
-        on.iter().for_each(note);
-    }
-}
-
-/// The same, to be changed.
-pub(super) fn conditions_mut(f: &mut From, change: &mut dyn FnMut(&mut Expr)) {
-    if let From::Join { left, right, on, .. } = f {
-        conditions_mut(left, change);
-        conditions_mut(right, change);
-        on.iter_mut().for_each(change);
-    }
+    let columns = e.parts().filter_map(Expr::column);
+    out.extend(columns.filter(|(binding, _)| *binding == of).map(|(_, column)| column));
 }
 
 /// Gives the binding its query.
 pub(super) fn fill(f: &mut From, binding: BindingId, expansion: &Query) {
-    match f {
-        From::Relation { binding: b, query, .. } if *b == binding => {
-            *query = Some(Box::new(expansion.clone()))
-        }
-        From::Relation { .. } => {}
-        From::Join { left, right, .. } => {
-            fill(left, binding, expansion);
-            fill(right, binding, expansion);
+    for relation in f.relations_mut() {
+        if let From::Relation { binding: b, query, .. } = relation
+            && *b == binding
+        {
+            *query = Some(Box::new(expansion.clone()));
         }
     }
 }
 
 /// Whether a query inside the SELECT names a column of the relation: in an expression, or by LATERAL.
 pub(super) fn seen_from_within(select: &Select, order: &[OrderItem], binding: BindingId) -> bool {
-    // Of a copy that has no FROM of its own but the queries in it, and no expression but the subqueries.
-    let mut found = false;
-    let mut inside = |q: &Query| {
-        let mut statement = Statement {
-            query: q.clone(),
-            bindings: Bindings::default(),
-            types: Default::default(),
-            spend: Default::default(),
-        };
-        constants::each(&mut statement, &mut |e| {
-            found |= matches!(e.kind, ExprKind::Column { binding: b, .. } if b == binding);
-        });
-    };
-    let mut subqueries = |e: &Expr| {
-        e.any(&mut |e| {
-            if let ExprKind::Subquery(q)
-            | ExprKind::Exists { query: q, .. }
-            | ExprKind::InQuery { query: q, .. } = &e.kind
-            {
-                inside(q);
-            }
-            false
-        });
-    };
     let items = select.items.iter().map(|i| &i.expr).chain(&select.filter).chain(&select.having);
-    items.chain(&select.group_by).chain(order.iter().map(|o| &o.expr)).for_each(&mut subqueries);
-    select.from.iter().for_each(|f| conditions(f, &mut subqueries));
-    fn queries(f: &From, inside: &mut dyn FnMut(&Query)) {
-        match f {
-            From::Relation { query, .. } => query.iter().for_each(|q| inside(q)),
-            From::Join { left, right, .. } => {
-                queries(left, inside);
-                queries(right, inside);
-            }
-        }
-    }
-    select.from.iter().for_each(|f| queries(f, &mut inside));
-    found
+    let exprs = items.chain(&select.group_by).chain(order.iter().map(|o| &o.expr));
+    let subqueries = exprs.chain(select.conditions()).flat_map(Expr::subqueries);
+    let derived = select.relations().filter_map(|(_, query)| query);
+    subqueries.chain(derived).flat_map(Query::columns).any(|(b, _)| b == binding)
 }

@@ -5,7 +5,7 @@
 //! or one row for each of its values. An estimate may have one of them of each set; over several sets, and beside other columns,
 //! weights multiply as ever.
 
-use super::look::{columns_of, conditions, conditions_mut, seen_from_within};
+use super::look::{columns_of, seen_from_within};
 use crate::ast::*;
 use crate::names::fold;
 use crate::resolve::scope::Scope;
@@ -139,7 +139,7 @@ impl Resolver<'_> {
         select.items.iter_mut().for_each(|i| turn(&mut i.expr));
         select.filter.iter_mut().chain(&mut select.group_by).chain(&mut select.having).for_each(&mut turn);
         order.iter_mut().for_each(|o| turn(&mut o.expr));
-        select.from.iter_mut().for_each(|f| conditions_mut(f, &mut turn));
+        select.from.iter_mut().flat_map(From::conditions_mut).for_each(turn);
         wrong?;
         asked.one_of_each(select, order)?;
         Ok(asked.facets)
@@ -161,20 +161,11 @@ impl Resolver<'_> {
             if !m.listed {
                 continue;
             }
-            let mut found = None;
-            let mut look = |e: &Expr| {
-                e.any(&mut |e| {
-                    if matches!(e.kind, ExprKind::Column { binding, .. } if binding == m.binding) {
-                        found = Some(e.pos);
-                    }
-                    false
-                });
-            };
-            select.filter.iter().chain(&select.having).for_each(&mut look);
-            select.from.iter().for_each(|f| conditions(f, &mut look));
+            let own = |e: &&Expr| matches!(e.kind, ExprKind::Column { binding, .. } if binding == m.binding);
             let above = select.items.iter().map(|i| &i.expr).chain(order.iter().map(|o| &o.expr));
-            above.for_each(|e| each_aggregate(e, &mut look));
-            if let Some(at) = found {
+            let rows = select.filter.iter().chain(&select.having).chain(select.conditions());
+            let all = rows.chain(above.flat_map(Expr::aggregates));
+            if let Some(at) = all.flat_map(Expr::parts).filter(own).last().map(|e| e.pos) {
                 return Err(ClientError::unsupported("unnest is not supported in this place")
                     .hint("Write it in FROM: … FROM survey, unnest(column) AS value WHERE value = 'a'.")
                     .at(at));
@@ -261,8 +252,8 @@ impl Asked<'_> {
     /// Of each set no estimate hangs on two things.
     fn one_of_each(&self, select: &Select, order: &[OrderItem]) -> Result<()> {
         let mut common = HashSet::new();
-        select.filter.iter().chain(&select.group_by).for_each(|e| self.of(e, &mut common));
-        select.from.iter().for_each(|f| conditions(f, &mut |e| self.of(e, &mut common)));
+        let rows = select.filter.iter().chain(&select.group_by).chain(select.conditions());
+        rows.for_each(|e| self.of(e, &mut common));
         // A row for each value is one for every aggregate.
         let rows = self.facets.iter().enumerate().filter(|(_, f)| f.what == What::Member);
         common.extend(rows.map(|(place, _)| place));
@@ -272,15 +263,13 @@ impl Asked<'_> {
         let mut wrong = (!single(&common)).then_some(select.pos);
         let above =
             select.items.iter().map(|i| &i.expr).chain(&select.having).chain(order.iter().map(|o| &o.expr));
-        above.for_each(|e| {
-            each_aggregate(e, &mut |a| {
-                let mut asked = common.clone();
-                self.of(a, &mut asked);
-                if !single(&asked) {
-                    wrong = wrong.or(Some(a.pos));
-                }
-            });
-        });
+        for a in above.flat_map(Expr::aggregates) {
+            let mut asked = common.clone();
+            self.of(a, &mut asked);
+            if !single(&asked) {
+                wrong = wrong.or(Some(a.pos));
+            }
+        }
         match wrong {
             None => Ok(()),
             Some(at) => Err(together().at(at)),
@@ -290,18 +279,6 @@ impl Asked<'_> {
 
 fn together() -> ClientError {
     ClientError::unsupported("two things asked of one collected set together have no estimate").hint(ONE_ONLY)
-}
-
-/// The aggregates over rows; of one over a window, those in its arguments.
-fn each_aggregate(e: &Expr, f: &mut dyn FnMut(&Expr)) {
-    match &e.kind {
-        ExprKind::Aggregate(_) => f(e),
-        ExprKind::Window { function, partition_by, order_by, .. } => {
-            function.children().into_iter().chain(partition_by).for_each(|c| each_aggregate(c, f));
-            order_by.iter().for_each(|o| each_aggregate(&o.expr, f));
-        }
-        _ => e.children().into_iter().for_each(|c| each_aggregate(c, f)),
-    }
 }
 
 /// A FROM without relations that stand for values of sets, which are columns of the collected relation now; conditions of their joins are

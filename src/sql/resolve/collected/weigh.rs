@@ -10,7 +10,7 @@ use super::Bound;
 use super::build::*;
 use super::estimate::Weigher;
 use super::expansion::Hidden;
-use super::look::{alone, columns_of, conditions, fill, kept, seen_from_within};
+use super::look::{alone, columns_of, fill, kept, seen_from_within};
 use super::members::{Facet, What};
 use crate::ast::*;
 use crate::names::truncate;
@@ -72,18 +72,16 @@ impl Resolver<'_> {
             _ => false,
         };
         let mut misplaced = None;
-        let mut look = |e: &Expr| misplaced = misplaced.or(alone(e, &on_average));
-        above().chain(&select.filter).chain(&select.group_by).for_each(&mut look);
-        select.from.iter().for_each(|f| conditions(f, &mut look));
+        let look = |e: &Expr| misplaced = misplaced.or(alone(e, &on_average));
+        above().chain(&select.filter).chain(&select.group_by).chain(select.conditions()).for_each(look);
         if let Some(at) = misplaced {
             return Err(ClientError::unsupported("a number that is collected stands here by itself")
                 .hint("Each report of it is noise around it: its sum, its average and how many there are can be estimated, and nothing else.")
                 .at(at));
         }
         let mut used = HashSet::new();
-        let mut note = |e: &Expr| columns_of(e, binding, &mut used);
-        above().chain(&select.filter).chain(&select.group_by).for_each(&mut note);
-        select.from.iter().for_each(|f| conditions(f, &mut note));
+        let note = |e: &Expr| columns_of(e, binding, &mut used);
+        above().chain(&select.filter).chain(&select.group_by).chain(select.conditions()).for_each(note);
         let used: Vec<bool> = (0..visible).map(|i| used.contains(&i)).collect();
         let asked = |i: &usize| used.get(*i) == Some(&true);
         let is_oracle = |i: &usize| {
@@ -92,6 +90,8 @@ impl Resolver<'_> {
         let oracles: Vec<usize> = (0..visible).filter(asked).filter(is_oracle).collect();
         // Sums and averages alone, and how many reports there are, are no parts of a whole.
         let consistent = self.catalog.estimates().consistent && oracles.len() + facets.len() > 0;
+        let by_name = above().flat_map(Expr::parts).any(|e| matches!(e.kind, ExprKind::Reach { .. }));
+        let intervals = self.catalog.estimates().intervals || by_name;
         let mut expansion = self.expansion(&collect, &used, &facets, consistent);
         if consistent {
             if !parts_of_a_whole(&facets) {
@@ -106,8 +106,7 @@ impl Resolver<'_> {
                     "SET noisegate.consistent = off, or ask for counts alone.",
                 );
             }
-            let by_name = |e: &Expr| e.any(&mut |e| matches!(e.kind, ExprKind::Reach { .. }));
-            if self.catalog.estimates().intervals || above().any(by_name) {
+            if intervals {
                 return refused(
                     "no interval is known of estimates that were made consistent",
                     "SET noisegate.consistent = off, or ask without intervals: cutting at 0 is a bias, which no report tells.",
@@ -117,12 +116,10 @@ impl Resolver<'_> {
         }
         select.from.iter_mut().for_each(|f| fill(f, binding, &expansion));
         let hidden = Hidden::behind(visible + facets.len());
-        let intervals = self.catalog.estimates().intervals
-            || above().any(|e| e.any(&mut |e| matches!(e.kind, ExprKind::Reach { .. })));
         let sets = std::mem::take(&mut select.grouping_sets);
         let mut common = HashSet::new();
-        select.filter.iter().chain(&select.group_by).for_each(|e| columns_of(e, binding, &mut common));
-        select.from.iter().for_each(|f| conditions(f, &mut |e| columns_of(e, binding, &mut common)));
+        let rows = select.filter.iter().chain(&select.group_by).chain(select.conditions());
+        rows.for_each(|e| columns_of(e, binding, &mut common));
         let plain = counts_once(select, &sets, (binding, visible), &facets);
         let mut w = Weigher {
             binding,
