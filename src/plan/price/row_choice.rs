@@ -80,7 +80,7 @@ pub fn of(
     let bounds = bounds(most);
     let (source, count) = counted(&release.source, most)?;
     let key = place_among(&count, &bounds)?;
-    let base = bounding::bound(&source, policy, settings, &[], Some(1), false);
+    let base = bounding::bound(&source, policy, settings, &[], bounding::Number::Public(1), false);
     let bounding = Bounding::of_cells(&base, true);
     let weight = bounding.rows();
     let picks = vec![Pick::Greatest];

@@ -21,7 +21,7 @@ mod values;
 mod weights;
 
 use crate::algebra::source::PrivateSource;
-use crate::bound::bounding;
+use crate::bound::bounding::{self, Number};
 use crate::expr::Scalar;
 use crate::groups::key::Key;
 use crate::groups::{self, Groups};
@@ -102,7 +102,8 @@ impl Builder<'_, '_> {
         }
         let units = self.parts.iter().any(|p| matches!(p.kind, PartKind::Units(_))) || !public_groups;
         let public = public_groups.then_some(self.group_count);
-        let bounding = bounding::bound(&self.source, self.policy, self.settings, &built, public, units);
+        let number = public.map_or(Number::Private, Number::Public);
+        let bounding = bounding::bound(&self.source, self.policy, self.settings, &built, number, units);
         let row_is_unit = !public_groups && bounding.rows() == 1;
         weights::centre(&mut self.parts, &mut self.outputs, row_is_unit);
         for p in &mut self.parts {

@@ -15,6 +15,7 @@ use crate::groups::key::Key;
 use answer::ClientError;
 use bigdecimal::BigDecimal;
 use dp::Pick;
+use num_bigint::BigInt;
 use schema::SqlType;
 use sql::ast::*;
 
@@ -68,7 +69,7 @@ impl Builder<'_, '_> {
         let (ty, label) = (key.scalar.ty().clone(), &key.label);
         let values = match domain {
             Domain::Bool => ["false", "true"].map(str::to_owned).to_vec(),
-            Domain::Values(values) if values.len() <= MOST_PRIVATE_POINTS => values,
+            Domain::Values(values) if fits(&values) => values,
             Domain::Series { .. } | Domain::Days { .. } if ty.is_number() || ty == SqlType::Date => {
                 let apart = match domain {
                     Domain::Series { step, .. } => step,
@@ -94,11 +95,16 @@ impl Builder<'_, '_> {
         if let Some(when) = when {
             scalar = filtered(when.clone(), scalar);
         }
-        let last = BigDecimal::from(u32::try_from(values.len().saturating_sub(1)).unwrap_or(u32::MAX));
+        let last = BigDecimal::from(BigInt::from(values.len().saturating_sub(1)));
         let domain = Domain::Series { lo: BigDecimal::from(0), hi: last, step: BigDecimal::from(1) };
         let label = format!("values of {label}");
         Ok((Key { expr, scalar, domain: Some((domain, false)), label }, Axis::Listed(values)))
     }
+}
+
+/// Whether there are no more values than points.
+fn fits(values: &[String]) -> bool {
+    u32::try_from(values.len()).is_ok_and(|n| n <= MOST_PRIVATE_POINTS)
 }
 
 /// Refuses values that a fetch over private groups cannot tell by its own text.

@@ -7,7 +7,7 @@ use super::builder::{Builder, Request, Result, refuse, too_wide};
 use super::distance::distance;
 use super::model::{Axis, Cells, Part, PartKind, Release};
 use super::output::Output;
-use crate::bound::bounding::{self, Bounding};
+use crate::bound::bounding::{self, Bounding, Number};
 use crate::expr::domain::Domain;
 use crate::expr::{Scalar, filtered, nearest, unbounded};
 use crate::groups::key::Key;
@@ -22,11 +22,11 @@ use schema::time::MICROS_PER_SECOND;
 use sql::ast::*;
 
 /// No grid has more points.
-const MOST_POINTS: usize = 20_000;
+const MOST_POINTS: u32 = 20_000;
 /// Where groups are private, of which nobody knows how many there are.
-pub(super) const MOST_PRIVATE_POINTS: usize = 1_000;
+pub(super) const MOST_PRIVATE_POINTS: u32 = 1_000;
 /// Nor fewer than this because there are many groups.
-const LEAST_POINTS: usize = 16;
+const LEAST_POINTS: u32 = 16;
 /// No call has more fractions.
 const MOST_FRACTIONS: usize = 100;
 /// Digits of a fraction: their common denominator is below 2^32.
@@ -197,7 +197,8 @@ impl Builder<'_, '_> {
         };
         let (low, high) = (rounded(low, RoundingMode::Floor), rounded(high, RoundingMode::Ceiling));
         let most = if self.public { MOST_POINTS } else { MOST_PRIVATE_POINTS };
-        let most = most.min(self.policy.limits.max_public_groups / self.group_count.max(1));
+        let each = self.policy.limits.max_public_groups / self.group_count.max(1);
+        let most = u32::try_from(each).map_or(most, |each| most.min(each));
         if most < LEAST_POINTS {
             return Err(ClientError::unsupported(format!(
                 "{name} in {} groups is not supported",
@@ -251,8 +252,8 @@ impl Builder<'_, '_> {
 
     fn cells_of(&self, r: Request, keys: &[Key], select: &Select, found: &Groups) -> Result<Release> {
         let public = found.public;
-        let count = if public { self.group_count } else { usize::MAX };
-        let base = bounding::bound(&self.source, self.policy, self.settings, keys, Some(count), false);
+        let number = if public { Number::Public(self.group_count) } else { Number::Any };
+        let base = bounding::bound(&self.source, self.policy, self.settings, keys, number, false);
         let points = groups::size(std::slice::from_ref(&r.key), self.sizes).max(1);
         if points.saturating_mul(self.group_count) > self.policy.limits.max_public_groups {
             return Err(ClientError::unsupported(

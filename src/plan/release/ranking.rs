@@ -30,10 +30,7 @@ pub(crate) fn decide(
     settings: &Settings,
 ) {
     let ([release], Some(k)) = (releases, k) else { return };
-    if !is_asked(release, s, order_by)
-        || settings.question
-        || usize::try_from(k).unwrap_or(usize::MAX) >= groups
-    {
+    if !is_asked(release, s, order_by) || settings.question || !usize::try_from(k).is_ok_and(|k| k < groups) {
         return;
     }
     let mut few = release.clone();
