@@ -14,6 +14,7 @@
 //! | `expr`, `algebra` | expressions over one row, and relations whose rows belong to units |
 //! | `own` | from FROM and WHERE to relations of which each row has one owner |
 //! | `groups`, `bound` | which groups come back; how much one unit can change |
+//! | `noise` | what noise does to numbers that are computed from it |
 //! | `release` | what is released of each aggregate, how far off, and how it is read |
 //! | `cut` | where the border between private and released lies |
 //! | `reach`, `price` | how far noise reaches above it; the noise, and its charge |
@@ -27,6 +28,7 @@ pub mod expr;
 pub mod facts;
 mod free;
 mod groups;
+pub mod noise;
 pub mod normalise;
 mod own;
 mod planned;

@@ -2,7 +2,8 @@
 
 use crate::cli::explain::Offline;
 use bigdecimal::BigDecimal;
-use plan::reach::{cumulants, noise};
+use plan::noise::cumulants;
+use plan::reach::noise;
 use plan::{Plan, Settings};
 use policy::{Domain, Policy, Privacy, Range, Table};
 use schema::SqlType;

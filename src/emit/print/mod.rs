@@ -11,13 +11,11 @@ mod names;
 mod public_rows;
 mod query;
 mod reach;
-mod real;
 mod released;
 mod session;
 mod sets;
 mod statistics;
 mod straight;
-mod uncertain;
 
 pub use names::analysts_names;
 pub use public_rows::public_rows;

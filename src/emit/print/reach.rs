@@ -1,17 +1,18 @@
 //! How far the noise of a number reaches, as an expression over released columns and the public parameters of their noise.
 //!
-//! `plan::reach` says what a number is made of, `uncertain` how noise moves through that; here are the columns at its end.
+//! `plan::reach` says what a number is made of, `plan::noise` how noise moves through that; here are the columns at its end.
 
-use super::real::Real;
 use super::released::{Row, output_text};
 use super::sets::Carried;
-use super::uncertain::{Number, Range, Term, reached};
 use super::{Printer, statistics};
 use crate::alias;
 use bigdecimal::{BigDecimal, ToPrimitive};
 use plan::GroupingSets;
-use plan::reach::quantile::Quantile;
-use plan::reach::{Part, Rows, Uncertain, noise};
+use plan::noise::number::{Number, Range, Term, reached};
+use plan::noise::quantile::Quantile;
+use plan::noise::real::Real;
+use plan::noise::{Part, Rows};
+use plan::reach::{Uncertain, noise};
 use plan::release::expected_error::centre;
 use plan::release::{Output, Release};
 use sql::ast::*;
@@ -77,8 +78,8 @@ impl Printer<'_> {
 
     fn float(&mut self, e: &Expr) -> Real {
         match &e.kind {
-            ExprKind::Literal(Literal::Number(n)) => n.parse().map_or_else(|_| float(n), Real::Known),
-            _ => float(&self.text(e)),
+            ExprKind::Literal(Literal::Number(n)) => n.parse().map_or_else(|_| Real::of(n), Real::Known),
+            _ => Real::of(&self.text(e)),
         }
     }
 
@@ -87,10 +88,10 @@ impl Printer<'_> {
             Uncertain::Exact(e) => Number::exact(self.float(e)),
             Uncertain::Released { row, from, output } => {
                 let release = self.plan.and_then(|p| p.releases.get(*from));
-                release.map_or_else(unknown, |r| released(&Row::of(*row, *from), r, output))
+                release.map_or_else(Number::unknown, |r| released(&Row::of(*row, *from), r, output))
             }
             Uncertain::OfSets { row, sets, aggregate, .. } => {
-                self.of_set(*row, sets, *aggregate).unwrap_or_else(unknown)
+                self.of_set(*row, sets, *aggregate).unwrap_or_else(Number::unknown)
             }
             Uncertain::Column { expr, binding, parts, .. } => {
                 let beside = |what| match of.beside(what) {
@@ -98,7 +99,7 @@ impl Printer<'_> {
                     None => Real::Text("NULL::pg_catalog.float8".into()),
                 };
                 let (variance, fourth) = (beside(Reach::Variance), beside(Reach::Fourth));
-                column(self.text(expr), variance, fourth, parts.clone())
+                Number::column(self.text(expr), variance, fourth, parts.clone())
             }
             Uncertain::Query { expr, query, parts } => {
                 let mut inner = |what| {
@@ -108,7 +109,7 @@ impl Printer<'_> {
                     Real::Text(self.text(&Expr::new(kind, None)))
                 };
                 let (variance, fourth) = (inner(Reach::Variance), inner(Reach::Fourth));
-                column(self.text(expr), variance, fourth, parts.clone())
+                Number::column(self.text(expr), variance, fourth, parts.clone())
             }
             Uncertain::Same(_, x) => self.number(x),
             Uncertain::Negated(_, x) => self.number(x).times(&Real::Known(-1.0)),
@@ -139,7 +140,7 @@ impl Printer<'_> {
             self.place = outer.map(plan::reach::Place::rows);
             let text = self.text(&calling(e, name, what));
             self.place = outer;
-            float(&text)
+            Real::of(&text)
         };
         let (mut variance, mut fourth) = (
             call(mean.then_some("sum"), Some(Reach::Variance)),
@@ -151,26 +152,8 @@ impl Printer<'_> {
             variance = variance.divided_by(&square);
             fourth = fourth.divided_by(&square.times(&square));
         }
-        column(self.text(e), variance, fourth, whole.parts())
+        Number::column(self.text(e), variance, fourth, whole.parts())
     }
-}
-
-pub(super) fn unknown() -> Number {
-    Number::exact(Real::Text("NULL::pg_catalog.float8".into()))
-}
-
-pub(super) fn float(text: &str) -> Real {
-    Real::Text(format!("({text})::pg_catalog.float8"))
-}
-
-fn one(value: Real, term: Term) -> Number {
-    Number { value, terms: vec![term], ratio: None, range: None, root: None }
-}
-
-/// A number that is its own only term, with what is told of its noise beside it.
-pub(super) fn column(atom: String, variance: Real, fourth: Real, parts: BTreeSet<Part>) -> Number {
-    let value = float(&atom);
-    one(value, Term { atom, slope: Real::Known(1.0), variance, fourth, step: None, parts })
 }
 
 /// The query with this of its only item.
@@ -219,8 +202,8 @@ pub(super) fn part(row: &Row<'_>, r: &Release, part: usize) -> Number {
     }
     let own = Part { release: row.from, part, rows: Rows::Own };
     let parts = BTreeSet::from([row.carried.and_then(|c| c.part(row.from, part)).unwrap_or(own)]);
-    let value = float(&atom);
-    one(value, Term { atom, slope: Real::Known(1.0), variance, fourth, step, parts })
+    let value = Real::of(&atom);
+    Number::one(value, Term { atom, slope: Real::Known(1.0), variance, fourth, step, parts })
 }
 
 /// A sum of values less a centre, and that centre for each row that is counted.
@@ -241,11 +224,11 @@ fn released(row: &Row<'_>, r: &Release, output: &Output) -> Number {
             let average = Number::ratio(over, n, true);
             let when = format!("{} >= 1", row.column(*count));
             let range = Some(Range { low: decimal(low), high: decimal(high), when });
-            Number { value: float(&output_text(row, r, output)), range, ..average }
+            Number { value: Real::of(&output_text(row, r, output)), range, ..average }
         }
         Output::Moment(m) => statistics::moment(row, r, m, &output_text(row, r, output)),
         Output::Zero(_) | Output::Constant { .. } | Output::Points { .. } | Output::Truth { .. } => {
-            Number::exact(float(&output_text(row, r, output)))
+            Number::exact(Real::of(&output_text(row, r, output)))
         }
     }
 }

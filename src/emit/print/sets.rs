@@ -4,7 +4,7 @@
 use super::Printer;
 use super::released::{Row, output_text};
 use plan::cut::grouping_sets::GroupingSet;
-use plan::reach::Part;
+use plan::noise::Part;
 use plan::release::{PartKind, Release};
 use plan::{GroupingSets, Plan};
 use sql::ast::{Aggregate, Expr, ExprKind};

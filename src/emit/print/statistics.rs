@@ -1,10 +1,10 @@
 //! How far noise reaches in variances, covariances and what follows from them: to first order, by derivatives.
 
-use super::reach::{column, float, part};
-use super::real::Real;
+use super::reach::part;
 use super::released::Row;
-use super::uncertain::{Number, Range, merged};
 use bigdecimal::{BigDecimal, ToPrimitive, Zero};
+use plan::noise::number::{Number, Range, merged};
+use plan::noise::real::Real;
 use plan::reach::noise;
 use plan::release::output::{Moment, Statistic, Variable};
 use plan::release::{PartKind, Release};
@@ -12,7 +12,7 @@ use plan::release::{PartKind, Release};
 /// A statistic, of which `text` is the value.
 pub(super) fn moment(row: &Row<'_>, r: &Release, m: &Moment, text: &str) -> Number {
     match m.what {
-        Statistic::Variance { sample, root } => variance(row, r, m, (sample, root), float(text)),
+        Statistic::Variance { sample, root } => variance(row, r, m, (sample, root), Real::of(text)),
         // About 0 a square is no line.
         Statistic::Determination => {
             let root = Moment { what: Statistic::Correlation, ..m.clone() };
@@ -115,7 +115,7 @@ fn of_means(row: &Row<'_>, r: &Release, m: &Moment, text: &str) -> Number {
         of("q", squares(y), &zero, fq),
         of("c", m.products, &zero, fc),
     ];
-    let n = float(&row.column(m.count)).text();
+    let n = Real::of(&row.column(m.count)).text();
     let noises = |part: usize| {
         let (noise, added) = (noise(r, part), row.carried.and_then(|c| c.added.as_ref()));
         let times = added.map_or(Real::Known(1.0), |n| Real::Text(n.clone()));
@@ -128,7 +128,7 @@ fn of_means(row: &Row<'_>, r: &Release, m: &Moment, text: &str) -> Number {
         let name = mean.name;
         match mean.part {
             Some(part) => {
-                known.push(format!("{} / NULLIF({n}, 0) AS {name}", float(&row.column(part)).text()));
+                known.push(format!("{} / NULLIF({n}, 0) AS {name}", Real::of(&row.column(part)).text()));
                 known.push(with_noise(name, &noises(part)));
                 sums.push(mean);
             }
@@ -195,7 +195,7 @@ fn of_means(row: &Row<'_>, r: &Release, m: &Moment, text: &str) -> Number {
     let parts = std::iter::once(m.count).chain(sums.iter().filter_map(|m| m.part));
     let parts = parts.flat_map(|p| part(row, r, p).terms.into_iter().flat_map(|t| t.parts)).collect();
     let range = range(m, format!("{text} IS NOT NULL"));
-    Number { range: Some(range), ..column(text.to_owned(), total(2, "v"), fourth, parts) }
+    Number { range: Some(range), ..Number::column(text.to_owned(), total(2, "v"), fourth, parts) }
 }
 
 /// Columns with the variance and the fourth cumulant of a part's noise.

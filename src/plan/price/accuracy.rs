@@ -6,8 +6,8 @@
 //! accuracy is promised of them.
 
 use super::proposals::{ALL, first, first_from, proposal};
+use crate::noise::quantile::Quantile;
 use crate::reach::half_width::of_output;
-use crate::reach::quantile::Quantile;
 use crate::reach::{Lost, Queries, Uncertain};
 use crate::refusals::position;
 use crate::release::Output;

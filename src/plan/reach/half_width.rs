@@ -1,7 +1,8 @@
 //! How far noise reaches in a number before it is drawn: of what is linear in it, from public parameters alone.
 
-use super::quantile::Quantile;
-use super::{Part, PartNoise, Queries, Result, Rows, Uncertain, lost, noise};
+use super::{Queries, Result, Uncertain, lost, noise};
+use crate::noise::quantile::Quantile;
+use crate::noise::{Part, PartNoise, Rows};
 use crate::release::expected_error::centre;
 use crate::release::{Output, Release};
 use bigdecimal::ToPrimitive;

@@ -4,8 +4,9 @@
 //! The integers of the first set stand for those of all others: what is told of noise in other rows, by which statements are
 //! followed, names them alone. That needs every set to be made alike, which is looked at here and not assumed.
 
-use super::{Part, Rows, is_followed};
+use super::is_followed;
 use crate::cut::grouping_sets::{GroupingSet, GroupingSets};
+use crate::noise::{Part, Rows};
 use crate::release::{Output, Release};
 use std::collections::BTreeMap;
 
