@@ -6,7 +6,6 @@
 //! itself puts in; `names` turns PostgreSQL's words about a text back into the analyst's.
 
 mod expr;
-mod moments;
 mod names;
 mod public_rows;
 mod query;
@@ -14,7 +13,6 @@ mod reach;
 mod released;
 mod session;
 mod sets;
-mod statistics;
 mod straight;
 
 pub use names::analysts_names;

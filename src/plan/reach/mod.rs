@@ -11,12 +11,11 @@ pub mod columns;
 pub mod half_width;
 mod sets;
 
-use crate::noise::{Part, PartNoise, Rows, cumulants};
-use crate::release::{Output, Release};
+use crate::aggregates::{Followed, Output};
+use crate::noise::{Part, Rows};
 use crate::syntax::grouping::has_aggregate;
 use crate::{GroupingSets, Plan, quantile_ends};
 use answer::ClientError;
-use bigdecimal::ToPrimitive;
 use sql::ast::*;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
@@ -350,11 +349,12 @@ impl<'p> Queries<'p> {
         let found =
             own.flat_map(|(from, r)| r.outputs.iter().map(move |(have, output)| (from, have, output)));
         match found.into_iter().find(|(_, have, _)| **have == **a) {
-            Some((_, _, Output::Zero(_))) => Ok(Some(Uncertain::Exact(e))),
-            Some((from, _, output)) if is_followed(output) => {
-                Ok(Some(Uncertain::Released { row, from, output }))
-            }
-            Some((_, _, output)) => unfollowed(output, e.pos),
+            Some((from, _, output)) => match output.noise() {
+                Followed::Exact => Ok(Some(Uncertain::Exact(e))),
+                Followed::Known => Ok(Some(Uncertain::Released { row, from, output })),
+                Followed::ByRank => lost(BY_RANK, e.pos),
+                Followed::Lost => lost("this aggregate", e.pos),
+            },
             None => lost("this aggregate", e.pos),
         }
     }
@@ -382,12 +382,15 @@ impl<'p> Queries<'p> {
         }
         // All sets are made alike: the first stands for them.
         match sets.sets.first().and_then(|set| sets.released(all, set, aggregate)) {
-            Some((_, _, Output::Zero(_))) => Ok(Uncertain::Exact(e)),
-            Some((release, _, output)) if is_followed(output) => {
-                let parts = output.parts().into_iter().map(|part| sets.part((release, part))).collect();
-                Ok(Uncertain::OfSets { row, sets, aggregate, parts })
-            }
-            Some((_, _, output)) => unfollowed(output, e.pos),
+            Some((release, _, output)) => match output.noise() {
+                Followed::Exact => Ok(Uncertain::Exact(e)),
+                Followed::Known => {
+                    let parts = output.parts().into_iter().map(|part| sets.part((release, part))).collect();
+                    Ok(Uncertain::OfSets { row, sets, aggregate, parts })
+                }
+                Followed::ByRank => lost(BY_RANK, e.pos),
+                Followed::Lost => lost("this aggregate", e.pos),
+            },
             None => lost("this aggregate", e.pos),
         }
     }
@@ -577,26 +580,6 @@ fn window_parts(e: &Expr) -> Vec<&Expr> {
 /// What lies among rows, and not around a value.
 const BY_RANK: &str = "a quantile, min, max or mode, whose error is one of rank,";
 
-fn unfollowed<T>(output: &Output, pos: Pos) -> Result<T> {
-    match output {
-        Output::Points { .. } => lost(BY_RANK, pos),
-        _ => lost("this aggregate", pos),
-    }
-}
-
-/// Whether an output's noise has a rule.
-pub fn is_followed(output: &Output) -> bool {
-    match output {
-        Output::Count(_) => true,
-        Output::Sum(_, ty)
-        | Output::CentredSum { ty, .. }
-        | Output::Avg { ty, .. }
-        | Output::Constant { ty, .. } => ty.is_number(),
-        Output::Moment(_) => true,
-        Output::Zero(_) | Output::Points { .. } | Output::Truth { .. } => false,
-    }
-}
-
 impl Uncertain<'_> {
     /// Whether several rows of its relation may have the same noise in it.
     fn shared(&self) -> bool {
@@ -618,10 +601,10 @@ impl Uncertain<'_> {
     pub fn parts(&self) -> BTreeSet<Part> {
         match self {
             Self::Exact(_) => BTreeSet::new(),
-            Self::Released { from, output, .. } => {
-                let parts = if is_followed(output) { output.parts() } else { Vec::new() };
-                parts.into_iter().map(|part| Part { release: *from, part, rows: Rows::Own }).collect()
-            }
+            Self::Released { from, output, .. } => numbers(output)
+                .into_iter()
+                .map(|part| Part { release: *from, part, rows: Rows::Own })
+                .collect(),
             Self::Column { parts, .. } | Self::Query { parts, .. } | Self::OfSets { parts, .. } => {
                 parts.clone()
             }
@@ -641,10 +624,7 @@ impl Uncertain<'_> {
     }
 }
 
-/// The noise of a part of a release.
-pub fn noise(r: &Release, part: usize) -> PartNoise {
-    let step =
-        r.parts.get(part).and_then(|p| p.kind.on_grid()).and_then(|g| g.grid().to_f64()).unwrap_or(1.0);
-    let (variance, fourth) = r.spec.aggregates.get(part).map_or((0.0, 0.0), |n| cumulants(&n.distribution));
-    PartNoise { variance: variance * step * step, fourth: fourth * step.powi(4), step }
+/// The parts that an aggregate with noise of which there is a rule follows from.
+fn numbers(output: &Output) -> Vec<usize> {
+    if output.noise() == Followed::Known { output.parts() } else { Vec::new() }
 }
