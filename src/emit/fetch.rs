@@ -10,7 +10,8 @@ use super::{domain, rows, scalar};
 use plan::bound::bounding::{MOST_ROWS, Norm, Spread};
 use plan::expr::print::{COLLATE, in_zone};
 use plan::expr::{GridValue, Scalar};
-use plan::release::{Part, PartKind, Release};
+use plan::release::Release;
+use plan::{Part, PartKind};
 use policy::Policy;
 use schema::SqlType;
 
@@ -101,10 +102,8 @@ impl Fetch<'_> {
 
     /// The value whose distinct ones are counted, as one more key of `c`; on its grid, where they are added up, too.
     fn value_key(&self) -> Option<String> {
-        let added = self.release.parts.iter().find_map(|p| match &p.kind {
-            PartKind::SumOfValues(s) => Some(value(s)),
-            _ => None,
-        });
+        let added = self.release.parts.iter().find(|p| p.kind.adds_values());
+        let added = added.and_then(|p| p.kind.on_grid()).map(value);
         added.or_else(|| Some(scalar::key(self.release.values()?, false)))
     }
 
@@ -410,7 +409,7 @@ impl Fetch<'_> {
         };
         let keys = self.release.keys.iter().map(|k| Hashed::of(&k.scalar, !self.release.public_groups));
         // Values on a grid are integers.
-        let on_grid = self.release.parts.iter().any(|p| matches!(p.kind, PartKind::SumOfValues(_)));
+        let on_grid = self.release.parts.iter().any(|p| p.kind.adds_values());
         let value = self.release.values();
         let value = value.map(|x| if on_grid { Hashed::Integer } else { Hashed::of(x, false) });
         let mut names = String::new();

@@ -3,9 +3,10 @@
 //! fast for it.
 
 use super::rows;
+use plan::PartKind;
 use plan::bound::bounding::Groups;
 use plan::expr::{GridValue, Node, Phys, Scalar};
-use plan::release::{PartKind, Release};
+use plan::release::Release;
 use schema::SqlType;
 
 /// The derived table's name.

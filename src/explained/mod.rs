@@ -12,10 +12,9 @@ use ledger::words::percent;
 use ledger::{Amount, Counter};
 use num_bigint::BigUint;
 use number::{decimal, integer, measure, quotient, root_of_quotient, signed, square_root};
+use plan::aggregates::{Axis, Cells};
 use plan::bound::bounding::Norm;
-use plan::release::Axis;
-use plan::release::Cells;
-use plan::{Part, PartKind, Plan, Release, Settings, explain};
+use plan::{Part, Plan, Release, Settings, explain};
 use policy::{Accounting, Budget, Policy, Privacy, Scope, Table};
 use serde_json::{Map, Value, json};
 use sql::names::output_name;
@@ -255,14 +254,7 @@ fn points(r: &Release, cells: &Cells, points: &Points) -> Value {
 
 fn aggregate(part: &Part, noise: &Noise) -> Value {
     let one = bigdecimal::BigDecimal::from(1);
-    let (kind, grid) = match &part.kind {
-        PartKind::Count(_) => ("count", &one),
-        PartKind::Point(_) => ("point", &one),
-        PartKind::Units(_) => ("count_units", &one),
-        PartKind::Values(_) => ("count_values", &one),
-        PartKind::Sum(s) => ("sum", s.grid()),
-        PartKind::SumOfValues(s) => ("sum_values", s.grid()),
-    };
+    let (kind, grid) = (part.kind.name(), part.kind.grid().unwrap_or(&one));
     let by = noise.sensitivity;
     let gaussian = matches!(noise.distribution, Distribution::Gaussian { .. });
     let mut of = json!({

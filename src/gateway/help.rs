@@ -3,7 +3,6 @@
 //! `docs/sql.md` says it at length. The examples are run by `tests/answers/help.rs`.
 
 use emit::print::OwnRow;
-use plan::release::SUPPORTED;
 use sql::functions::{Class, names};
 
 /// Topics, and what is said of each.
@@ -103,7 +102,10 @@ pub(super) fn rows() -> Vec<OwnRow> {
             for class in [Class::Plain, Class::Aggregate, Class::Window] {
                 out.push(row(topic, names(class).collect::<Vec<_>>().join(" ")));
             }
-            out.push(row(topic, format!("{SUPPORTED} In them, and in WHERE and GROUP BY:")));
+            out.push(row(
+                topic,
+                format!("{} In them, and in WHERE and GROUP BY:", plan::aggregates::supported()),
+            ));
             out.extend(plan::expr::entries().map(|e| row(topic, format!("{}: {}", e.form, e.types))));
         }
     }

@@ -5,8 +5,8 @@
 
 use answer::Notice;
 use dp::Weights;
-use plan::release::expected_error::{average95, fixed95, shown, total};
-use plan::release::{Output, PartKind, Release};
+use plan::PartKind;
+use plan::release::Release;
 use plan::words::short;
 use plan::{GroupingSets, Plan};
 use release::Noisy;
@@ -72,21 +72,20 @@ fn selected(release: &Release, rows: usize) -> Option<Notice> {
 /// The count that says how many rows a group has.
 fn counted(release: &Release) -> Option<usize> {
     let all = release.parts.iter().position(|p| p.kind == PartKind::Count(None));
-    let some =
-        || release.parts.iter().position(|p| matches!(p.kind, PartKind::Count(_) | PartKind::Units(_)));
+    let some = || release.parts.iter().position(|p| p.kind.counts());
     all.or_else(some)
 }
 
 /// Leaves out groups whose noisy count is within its own 95 % error of 0.
 fn without_empty(release: &Release, noisy: &mut Noisy) -> Notice {
     let before = noisy.rows;
-    let Some((part, error)) = counted(release).and_then(|p| Some((p, fixed95(release, &Output::Count(p))?)))
-    else {
+    let drawn = release.drawn();
+    let Some((part, error)) = counted(release).map(|part| (part, drawn.error95(part))) else {
         return Notice::new("empty_groups = off leaves out nothing here: no rows are counted")
             .hint("Select count(*), too.");
     };
     let counts = noisy.values.get(part).cloned().unwrap_or_default();
-    let kept: Vec<bool> = counts.iter().map(|n| shown(release, part, *n) > error).collect();
+    let kept: Vec<bool> = counts.iter().map(|n| drawn.shown(part, *n) > error).collect();
     noisy.keys.iter_mut().for_each(|column| retain(column, &kept));
     noisy.values.iter_mut().for_each(|column| retain(column, &kept));
     noisy.rows = kept.iter().filter(|k| **k).count();
@@ -116,13 +115,14 @@ fn drowned(plan: &Plan, release: &Release, noisy: &Noisy, empty_groups: bool) ->
             (small > 0).then(|| format!("{of} smaller than {error}"))
         };
         let of_row = |row: usize| move |part: usize| noisy.values.get(part)?.get(row).copied();
-        if let Some(error) = fixed95(release, output) {
-            let values = (0..noisy.rows).filter_map(|row| total(release, output, of_row(row)));
+        let drawn = release.drawn();
+        if let Some(error) = output.fixed95(&drawn) {
+            let values = (0..noisy.rows).filter_map(|row| output.value(&drawn, of_row(row)));
             let small = values.filter(|value| value.abs() < error).count();
             each.extend(told(small, noisy.rows, &format!("the 95 % error of ±{}", short(error))));
         }
         // Its error hangs on how many rows there are.
-        let averages = (0..noisy.rows).filter_map(|row| average95(release, output, of_row(row)));
+        let averages = (0..noisy.rows).filter_map(|row| output.value95(&drawn, &of_row(row)));
         let averages: Vec<(f64, f64)> = averages.collect();
         let small = averages.iter().filter(|(mean, error)| mean.abs() < *error).count();
         each.extend(match averages.as_slice() {

@@ -14,11 +14,14 @@
 //! | `expr`, `algebra` | expressions over one row, and relations whose rows belong to units |
 //! | `own` | from FROM and WHERE to relations of which each row has one owner |
 //! | `groups`, `bound` | which groups come back; how much one unit can change |
-//! | `release` | what is released of each aggregate, how far off, and how it is read |
+//! | `noise` | what noise does to numbers that are computed from it |
+//! | `aggregates` | a table: what is released of each aggregate, how the answer follows from it, and how far off it is |
+//! | `release` | a private relation with its groups, and all that is released of them |
 //! | `cut` | where the border between private and released lies |
 //! | `reach`, `price` | how far noise reaches above it; the noise, and its charge |
 //! | `explain`, `stream` | all of that in words; questions to a sparse vector stream |
 
+pub mod aggregates;
 pub mod algebra;
 pub mod bound;
 pub mod cut;
@@ -27,6 +30,7 @@ pub mod expr;
 pub mod facts;
 mod free;
 mod groups;
+pub mod noise;
 pub mod normalise;
 mod own;
 mod planned;
@@ -40,6 +44,7 @@ pub mod stream;
 mod syntax;
 pub mod words;
 
+pub use aggregates::{Output, Part, PartKind};
 pub use bound::bounding::Bounding;
 pub use cut::grouping_sets::GroupingSets;
 pub use facts::public_rows::PublicRows;
@@ -49,8 +54,7 @@ pub use groups::key::Key;
 pub use own::given::Stage;
 pub use planned::{Free, Plan, Question, Reached};
 pub use quantile_ends::Ends;
-pub use release::expected_error::deciding;
-pub use release::{Output, Part, PartKind, Release};
+pub use release::Release;
 pub use settings::{Accuracy, Settings, UTC};
 
 use facts::Counts;

@@ -21,7 +21,7 @@ use emit::scalar::text;
 use plan::algebra::source::{Branch, Kind, Leaf, Scan, SetTree, Tree};
 use plan::expr::domain::Domain;
 use plan::expr::{Node, Scalar, StandIn, compared, in_list, is, logic, not};
-use plan::{Key, Part, PartKind, Release};
+use plan::{Key, Part, Release};
 use sql::ast::{BinaryOp, BindingId};
 use std::collections::HashMap;
 
@@ -365,17 +365,7 @@ impl Scope {
     }
 
     fn part(&self, part: &Part) -> Part {
-        let kind = match &part.kind {
-            // What cannot be NULL is counted as rows are.
-            PartKind::Count(arg) => {
-                PartKind::Count(arg.as_ref().filter(|a| a.nullable()).map(|a| self.scalar(a, false)))
-            }
-            PartKind::Units(arg) => PartKind::Units(arg.as_ref().map(|a| self.scalar(a, false))),
-            PartKind::Values(x) => PartKind::Values(self.scalar(x, false)),
-            PartKind::Point(pick) => PartKind::Point(*pick),
-            PartKind::Sum(s) => PartKind::Sum(s.reworded(&mut |x| self.scalar(x, false))),
-            PartKind::SumOfValues(s) => PartKind::SumOfValues(s.reworded(&mut |x| self.scalar(x, false))),
-        };
+        let kind = part.kind.reworded(&mut |x| self.scalar(x, false));
         Part { kind, linf: part.linf, label: String::new() }
     }
 

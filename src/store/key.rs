@@ -245,7 +245,7 @@ impl Wanted {
         let (plain, centred) = match &part.kind {
             PartKind::Sum(s) if s.centre() != 0 => (Some(sum(&s.uncentred(), zone)), None),
             PartKind::Sum(s) if s.centred().centre() != 0 => {
-                let rows = PartKind::Count(Some(s.arg().clone()).filter(Scalar::nullable));
+                let rows = PartKind::rows_of(s.arg());
                 (None, Some([sum(&s.centred(), zone), part_key(&rows, zone)]))
             }
             _ => (None, None),

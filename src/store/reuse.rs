@@ -4,7 +4,8 @@ use super::canonical::Canonical;
 use super::encoding::{Column, Stored};
 use super::key::{Key, Keys, Wanted};
 use dp::{Distribution, Noise, Spec};
-use plan::{Output, Part, PartKind, Release};
+use plan::aggregates::{CentredSum, Sum};
+use plan::{Part, PartKind, Release};
 use release::Noisy;
 
 /// An answer out of the store.
@@ -142,7 +143,7 @@ impl Served {
                 Found::Plain => *sum = sum.uncentred(),
                 Found::Centred(count) => {
                     *sum = sum.centred();
-                    let rows = PartKind::Count(Some(sum.arg().clone()).filter(|x| x.nullable()));
+                    let rows = PartKind::rows_of(sum.arg());
                     if let (true, Some(noise)) =
                         (count == release.parts.len(), self.spec.aggregates.get(count))
                     {
@@ -153,10 +154,10 @@ impl Served {
                         });
                     }
                     for (_, output) in &mut release.outputs {
-                        if let Output::Sum(sum, ty) = output
-                            && *sum == i
+                        if let Some(Sum { part, ty }) = output.of()
+                            && *part == i
                         {
-                            *output = Output::CentredSum { sum: i, count, ty: ty.clone() };
+                            *output = CentredSum { sum: i, count, ty: ty.clone() }.into();
                         }
                     }
                 }

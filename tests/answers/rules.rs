@@ -5,7 +5,8 @@ use crate::support;
 use bigdecimal::BigDecimal;
 use noisegate::dp::{Distribution, Ratio};
 use noisegate::error::{ClientError, SqlState};
-use noisegate::plan::{Output, PartKind, Plan};
+use noisegate::plan::aggregates::Average;
+use noisegate::plan::{PartKind, Plan};
 
 /// One private table without any key, so that a unit can hold whatever a test needs, and one public table.
 const TABLES: &str = "
@@ -101,7 +102,7 @@ async fn rule_01_nullness_never_depends_on_exact_data() {
             assert_eq!(asked.rows.len(), 1);
             assert!(asked.rows[0].iter().all(Option::is_some), "{asked_rows:?}", asked_rows = asked.rows);
             let asked = b.ask(grouped).await.unwrap();
-            let (_, Output::Avg { count, .. }) = &asked.plan.releases[0].outputs[2] else { panic!() };
+            let Average { count, .. } = asked.plan.releases[0].outputs[2].1.of().unwrap();
             // kind can be NULL: three groups.
             assert_eq!(asked.rows.len(), 3);
             for (group, row) in asked.rows.iter().enumerate() {

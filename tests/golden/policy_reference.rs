@@ -33,22 +33,30 @@ fn the_document_is_printed_from_the_declarations() {
     }
 }
 
-/// docs/sql.md has every entry of the allow-list of expressions, as the planner has it.
+/// docs/sql.md has every entry of the tables of expressions and of aggregates, as the planner has them.
 #[test]
-fn the_reference_of_expressions_is_printed_from_the_table() {
+fn the_references_of_sql_are_printed_from_the_tables() {
     let file = path("docs/sql.md");
     let mut text = std::fs::read_to_string(&file).unwrap();
-    let (start, end) = ("<!-- expressions -->\n", "<!-- end of expressions -->\n");
-    assert_eq!((text.matches(start).count(), text.matches(end).count()), (1, 1));
-    let from = text.find(start).unwrap() + start.len();
-    let table = format!("\n{}\n", noisegate::plan::expr::reference());
+    let tables = [
+        ("expressions", noisegate::plan::expr::reference()),
+        ("aggregates", noisegate::plan::aggregates::reference()),
+    ];
+    for (of, table) in tables {
+        let (start, end) = (format!("<!-- {of} -->\n"), format!("<!-- end of {of} -->\n"));
+        assert_eq!((text.matches(&start).count(), text.matches(&end).count()), (1, 1));
+        let from = text.find(&start).unwrap() + start.len();
+        let table = format!("\n{table}\n");
+        if std::env::var_os("UPDATE").is_some() {
+            let to = from + text[from..].find(&end).unwrap();
+            text.replace_range(from..to, &table);
+        }
+        let to = from + text[from..].find(&end).unwrap();
+        assert_eq!(text[from..to], table, "run with UPDATE=1");
+    }
     if std::env::var_os("UPDATE").is_some() {
-        let to = from + text[from..].find(end).unwrap();
-        text.replace_range(from..to, &table);
         std::fs::write(&file, &text).unwrap();
     }
-    let to = from + text[from..].find(end).unwrap();
-    assert_eq!(text[from..to], table, "run with UPDATE=1");
 }
 
 /// Texts that nothing was proven of are for tests: no package but as a dev-dependency takes the feature that makes them

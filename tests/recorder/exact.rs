@@ -7,6 +7,7 @@ use crate::query;
 use crate::rng::Rng;
 use crate::samples::Samples;
 use bigdecimal::{BigDecimal, ToPrimitive, Zero};
+use noisegate::plan::aggregates::{self, Average, CentredSum, Constant, Count, Sum};
 use noisegate::plan::{Output, PartKind, Release, Settings};
 use noisegate::sql::ast::{Body, ExprKind};
 use postgres_types::Type;
@@ -163,47 +164,44 @@ fn same(
         PartKind::Sum(s) => s,
         _ => panic!("a sum that is none"),
     };
-    let (got, tolerance) = match output {
-        Output::Count(part) => (Some(BigDecimal::from(parts[*part])), BigDecimal::zero()),
-        Output::Sum(part, _) => {
-            let s = sum(*part);
-            // Values on the grid add up exactly; others are rounded to it row by row.
-            let exact = s.arg().lattice() == Some(s.grid());
-            let tolerance = if exact { BigDecimal::zero() } else { s.grid() * BigDecimal::from(30_000) };
-            (Some(BigDecimal::from(parts[*part]) * s.grid()), tolerance)
-        }
-        Output::CentredSum { sum: part, count, .. } => {
-            let s = sum(*part);
-            let exact = s.arg().lattice() == Some(s.grid());
-            let tolerance = if exact { BigDecimal::zero() } else { s.grid() * BigDecimal::from(30_000) };
-            let steps = BigDecimal::from(parts[*part])
-                + BigDecimal::from(s.centre()) * BigDecimal::from(parts[*count]);
-            (Some(steps * s.grid()), tolerance)
-        }
-        Output::Avg { sum: part, count, .. } => {
+    let on_grid = |part: usize| {
+        let s = sum(part);
+        // Values on the grid add up exactly; others are rounded to it row by row.
+        let exact = s.arg().lattice() == Some(s.grid());
+        (s, if exact { BigDecimal::zero() } else { s.grid() * BigDecimal::from(30_000) })
+    };
+    let zero = BigDecimal::zero();
+    let mut empty_is_zero = true;
+    let (got, tolerance) = if let Some(Sum { part, .. }) = output.of() {
+        let (s, tolerance) = on_grid(*part);
+        (Some(BigDecimal::from(parts[*part]) * s.grid()), tolerance)
+    } else if let Some(CentredSum { sum: part, count, .. }) = output.of() {
+        let (s, tolerance) = on_grid(*part);
+        let steps =
+            BigDecimal::from(parts[*part]) + BigDecimal::from(s.centre()) * BigDecimal::from(parts[*count]);
+        (Some(steps * s.grid()), tolerance)
+    } else if output.of::<aggregates::Zero>().is_some() {
+        (Some(zero.clone()), zero)
+    } else {
+        empty_is_zero = false;
+        if let Some(Count { part }) = output.of() {
+            (Some(BigDecimal::from(parts[*part])), zero)
+        } else if let Some(Average { sum: part, count, .. }) = output.of() {
             let (s, n) = (sum(*part), parts[*count]);
             let centre = BigDecimal::from(s.centre()) * s.grid();
             let mean =
                 (n != 0).then(|| centre + BigDecimal::from(parts[*part]) * s.grid() / BigDecimal::from(n));
             (mean, s.grid().clone())
-        }
-        Output::Zero(_) => (Some(BigDecimal::zero()), BigDecimal::zero()),
-        Output::Moment(_) | Output::Truth { .. } | Output::Points { .. } => {
-            panic!("not drawn where answers are compared")
-        }
-        Output::Constant { count, value, .. } => {
-            ((parts[*count] != 0).then(|| value.clone()), BigDecimal::zero())
+        } else if let Some(Constant { count, value, .. }) = output.of() {
+            ((parts[*count] != 0).then(|| value.clone()), zero)
+        } else {
+            panic!("not drawn where answers are compared: {output:?}")
         }
     };
     match (got, expected) {
         (None, None) => Ok(()),
         // A sum of nothing is 0 here and NULL there: nullness never depends on rows.
-        (Some(x), None)
-            if matches!(output, Output::Sum(..) | Output::CentredSum { .. } | Output::Zero(_))
-                && x.is_zero() =>
-        {
-            Ok(())
-        }
+        (Some(x), None) if empty_is_zero && x.is_zero() => Ok(()),
         (Some(x), Some(y)) => {
             let size = y.abs().to_f64().unwrap_or(0.0);
             // sum(real) keeps seven digits, averages sixteen or so.

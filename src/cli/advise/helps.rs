@@ -2,7 +2,7 @@
 
 use crate::cli::explain::Offline;
 use bigdecimal::BigDecimal;
-use plan::reach::{cumulants, noise};
+use plan::noise::cumulants;
 use plan::{Plan, Settings};
 use policy::{Domain, Policy, Privacy, Range, Table};
 use schema::SqlType;
@@ -123,7 +123,7 @@ fn factor(old: &Plan, new: &Plan) -> Option<f64> {
             return None;
         }
         for part in 0..a.parts.len() {
-            let (before, after) = (noise(a, part).variance, noise(b, part).variance);
+            let [before, after] = [a, b].map(|r| r.drawn().noise(part).variance);
             if before > 0.0 {
                 least = least.min((after / before).sqrt());
             }

@@ -6,7 +6,6 @@ use super::proposals::{covering, index};
 use crate::cli::explain::{Failed, Offline, told};
 use ::policy::{Policy, Table};
 use plan::expr::{Node, Scalar, print};
-use plan::release::PartKind;
 use plan::{Plan, Release};
 use sql::ast::BindingId;
 use std::collections::BTreeSet;
@@ -55,12 +54,7 @@ fn in_order(n: usize, release: &Release, policy: &Policy, facts: &Facts<'_>) -> 
     }
     let mut read = BTreeSet::new();
     let keys = release.keys.iter().map(|k| &k.scalar);
-    let parts = release.parts.iter().filter_map(|p| match &p.kind {
-        PartKind::Count(arg) | PartKind::Units(arg) => arg.as_ref(),
-        PartKind::Values(x) => Some(x),
-        PartKind::Sum(s) | PartKind::SumOfValues(s) => Some(s.arg()),
-        PartKind::Point(_) => None,
-    });
+    let parts = release.parts.iter().filter_map(|p| p.kind.argument());
     keys.chain(parts).for_each(|s| columns(s, &mut read));
     let others: Vec<String> = read.into_iter().map(|(_, name)| name).filter(|name| name != unit).collect();
     if others.len() >= MOST_COLUMNS {

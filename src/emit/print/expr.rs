@@ -1,7 +1,7 @@
 //! Expressions.
 
 use super::Printer;
-use super::released::{Row, output_text};
+use super::released::Row;
 use crate::{alias, ident, string};
 use sql::ast::*;
 
@@ -29,7 +29,7 @@ impl Printer<'_> {
             if let ExprKind::Aggregate(a) = &e.kind
                 && let Some(text) = self.of_select(index).find_map(|(from, r)| {
                     let (_, output) = r.outputs.iter().find(|(have, _)| *have == **a)?;
-                    Some(output_text(&Row::of(index, from), r, output))
+                    Some(output.text(&Row::of(index, from).released(r)))
                 })
             {
                 self.put(&text);

@@ -6,18 +6,14 @@
 //! itself puts in; `names` turns PostgreSQL's words about a text back into the analyst's.
 
 mod expr;
-mod moments;
 mod names;
 mod public_rows;
 mod query;
 mod reach;
-mod real;
 mod released;
 mod session;
 mod sets;
-mod statistics;
 mod straight;
-mod uncertain;
 
 pub use names::analysts_names;
 pub use public_rows::public_rows;

@@ -1,21 +1,18 @@
 //! How far the noise of a number reaches, as an expression over released columns and the public parameters of their noise.
 //!
-//! `plan::reach` says what a number is made of, `uncertain` how noise moves through that; here are the columns at its end.
+//! `plan::reach` says what a number is made of, `plan::noise` how noise moves through that, and `plan::aggregates` what is released
+//! at its end.
 
-use super::real::Real;
-use super::released::{Row, output_text};
+use super::Printer;
+use super::released::Row;
 use super::sets::Carried;
-use super::uncertain::{Number, Range, Term, reached};
-use super::{Printer, statistics};
 use crate::alias;
-use bigdecimal::{BigDecimal, ToPrimitive};
 use plan::GroupingSets;
-use plan::reach::quantile::Quantile;
-use plan::reach::{Part, Rows, Uncertain, noise};
-use plan::release::expected_error::centre;
-use plan::release::{Output, Release};
+use plan::noise::number::{Number, reached};
+use plan::noise::quantile::Quantile;
+use plan::noise::real::Real;
+use plan::reach::Uncertain;
 use sql::ast::*;
-use std::collections::BTreeSet;
 
 impl Printer<'_> {
     /// `noisegate.low(x)` and its like; while the statement is typed, a number.
@@ -64,7 +61,8 @@ impl Printer<'_> {
         let set = sets.sets.get(self.branch?)?;
         let (from, r, output) = sets.released(all, set, aggregate)?;
         let carried = Carried::of(row, sets, set, all)?;
-        Some(released(&Row { row, from, cells: set.added.unwrap_or(1), carried: Some(&carried) }, r, output))
+        let row = Row { row, from, cells: set.added.unwrap_or(1), carried: Some(&carried) };
+        Some(output.number(&row.released(r)))
     }
 
     /// The text of an expression.
@@ -77,8 +75,8 @@ impl Printer<'_> {
 
     fn float(&mut self, e: &Expr) -> Real {
         match &e.kind {
-            ExprKind::Literal(Literal::Number(n)) => n.parse().map_or_else(|_| float(n), Real::Known),
-            _ => float(&self.text(e)),
+            ExprKind::Literal(Literal::Number(n)) => n.parse().map_or_else(|_| Real::of(n), Real::Known),
+            _ => Real::of(&self.text(e)),
         }
     }
 
@@ -87,10 +85,10 @@ impl Printer<'_> {
             Uncertain::Exact(e) => Number::exact(self.float(e)),
             Uncertain::Released { row, from, output } => {
                 let release = self.plan.and_then(|p| p.releases.get(*from));
-                release.map_or_else(unknown, |r| released(&Row::of(*row, *from), r, output))
+                release.map_or_else(Number::unknown, |r| output.number(&Row::of(*row, *from).released(r)))
             }
             Uncertain::OfSets { row, sets, aggregate, .. } => {
-                self.of_set(*row, sets, *aggregate).unwrap_or_else(unknown)
+                self.of_set(*row, sets, *aggregate).unwrap_or_else(Number::unknown)
             }
             Uncertain::Column { expr, binding, parts, .. } => {
                 let beside = |what| match of.beside(what) {
@@ -98,7 +96,7 @@ impl Printer<'_> {
                     None => Real::Text("NULL::pg_catalog.float8".into()),
                 };
                 let (variance, fourth) = (beside(Reach::Variance), beside(Reach::Fourth));
-                column(self.text(expr), variance, fourth, parts.clone())
+                Number::column(self.text(expr), variance, fourth, parts.clone())
             }
             Uncertain::Query { expr, query, parts } => {
                 let mut inner = |what| {
@@ -108,7 +106,7 @@ impl Printer<'_> {
                     Real::Text(self.text(&Expr::new(kind, None)))
                 };
                 let (variance, fourth) = (inner(Reach::Variance), inner(Reach::Fourth));
-                column(self.text(expr), variance, fourth, parts.clone())
+                Number::column(self.text(expr), variance, fourth, parts.clone())
             }
             Uncertain::Same(_, x) => self.number(x),
             Uncertain::Negated(_, x) => self.number(x).times(&Real::Known(-1.0)),
@@ -139,7 +137,7 @@ impl Printer<'_> {
             self.place = outer.map(plan::reach::Place::rows);
             let text = self.text(&calling(e, name, what));
             self.place = outer;
-            float(&text)
+            Real::of(&text)
         };
         let (mut variance, mut fourth) = (
             call(mean.then_some("sum"), Some(Reach::Variance)),
@@ -151,26 +149,8 @@ impl Printer<'_> {
             variance = variance.divided_by(&square);
             fourth = fourth.divided_by(&square.times(&square));
         }
-        column(self.text(e), variance, fourth, whole.parts())
+        Number::column(self.text(e), variance, fourth, whole.parts())
     }
-}
-
-pub(super) fn unknown() -> Number {
-    Number::exact(Real::Text("NULL::pg_catalog.float8".into()))
-}
-
-pub(super) fn float(text: &str) -> Real {
-    Real::Text(format!("({text})::pg_catalog.float8"))
-}
-
-fn one(value: Real, term: Term) -> Number {
-    Number { value, terms: vec![term], ratio: None, range: None, root: None }
-}
-
-/// A number that is its own only term, with what is told of its noise beside it.
-pub(super) fn column(atom: String, variance: Real, fourth: Real, parts: BTreeSet<Part>) -> Number {
-    let value = float(&atom);
-    one(value, Term { atom, slope: Real::Known(1.0), variance, fourth, step: None, parts })
 }
 
 /// The query with this of its only item.
@@ -205,47 +185,4 @@ fn calling(e: &Expr, name: Option<&'static str>, what: Option<Reach>) -> Expr {
         *arg = Expr::new(kind, arg.pos);
     }
     call
-}
-
-/// A released integer times its grid.
-pub(super) fn part(row: &Row<'_>, r: &Release, part: usize) -> Number {
-    let (atom, noise) = (row.column(part), noise(r, part));
-    let [mut variance, mut fourth] = [noise.variance, noise.fourth].map(Real::Known);
-    let mut step = Some(noise.step);
-    // Cumulants of independent noise add up.
-    if let Some(added) = row.carried.and_then(|c| c.added.as_ref()) {
-        let added = Real::Text(added.clone());
-        (variance, fourth, step) = (variance.times(&added), fourth.times(&added), None);
-    }
-    let own = Part { release: row.from, part, rows: Rows::Own };
-    let parts = BTreeSet::from([row.carried.and_then(|c| c.part(row.from, part)).unwrap_or(own)]);
-    let value = float(&atom);
-    one(value, Term { atom, slope: Real::Known(1.0), variance, fourth, step, parts })
-}
-
-/// A sum of values less a centre, and that centre for each row that is counted.
-fn uncentred(row: &Row<'_>, r: &Release, sum: usize, count: usize) -> Number {
-    let centre = centre(r, sum).to_f64().unwrap_or(f64::NAN);
-    part(row, r, sum).plus(&part(row, r, count).times(&Real::Known(centre)))
-}
-
-/// One of the analyst's aggregates.
-fn released(row: &Row<'_>, r: &Release, output: &Output) -> Number {
-    let decimal = |x: &BigDecimal| x.to_f64().unwrap_or(f64::NAN);
-    match output {
-        Output::Count(p) | Output::Sum(p, _) => part(row, r, *p),
-        Output::CentredSum { sum, count, .. } => uncentred(row, r, *sum, *count),
-        Output::Avg { sum, count, low, high, .. } => {
-            let n = part(row, r, *count);
-            let over = uncentred(row, r, *sum, *count);
-            let average = Number::ratio(over, n, true);
-            let when = format!("{} >= 1", row.column(*count));
-            let range = Some(Range { low: decimal(low), high: decimal(high), when });
-            Number { value: float(&output_text(row, r, output)), range, ..average }
-        }
-        Output::Moment(m) => statistics::moment(row, r, m, &output_text(row, r, output)),
-        Output::Zero(_) | Output::Constant { .. } | Output::Points { .. } | Output::Truth { .. } => {
-            Number::exact(float(&output_text(row, r, output)))
-        }
-    }
 }

@@ -1,13 +1,13 @@
-//! What stands for a released relation: arrays of its columns, side by side, and the analyst's aggregates over them.
+//! What stands for a released relation: arrays of its columns, side by side. The analyst's aggregates over them are texts of
+//! their estimators (`plan::aggregates`).
 
 use super::Printer;
 use super::sets::Carried;
-use crate::{domain, number};
-use bigdecimal::{BigDecimal, Zero};
-use plan::expr::print::string;
-use plan::release::Axis;
-use plan::release::expected_error::centre;
-use plan::release::{Output, Part, PartKind, Release};
+use crate::domain;
+use bigdecimal::BigDecimal;
+use plan::aggregates::{Axis, PartKind, Released};
+use plan::noise::{Part, Rows};
+use plan::release::Release;
 use schema::SqlType;
 
 /// One parameter of the finish: a column of a released relation, as an array.
@@ -68,7 +68,7 @@ impl<'a> Printer<'a> {
             let row = Row::of(index, from);
             for (i, part) in r.parts.iter().enumerate() {
                 names.push(row.name(i));
-                let (param, ty) = column(from, i, part, r);
+                let (param, ty) = column(from, i, &part.kind, r);
                 arrays.push(ty.sql_name());
                 params.push(param);
             }
@@ -113,118 +113,39 @@ impl<'c> Row<'c> {
         }
     }
 
-    /// The column of a part.
-    pub fn column(&self, part: usize) -> String {
+    /// The parts of a release as they are in the row.
+    pub fn released(&self, r: &'c Release) -> Released<'_> {
+        Released { row: self, drawn: r.added_up(self.cells) }
+    }
+}
+
+impl plan::aggregates::Row for Row<'_> {
+    fn column(&self, part: usize) -> String {
         format!("r{}.{}", self.row, self.name(part))
+    }
+
+    fn draw(&self, part: usize) -> Part {
+        let own = Part { release: self.from, part, rows: Rows::Own };
+        self.carried.and_then(|c| c.part(self.from, part)).unwrap_or(own)
+    }
+
+    fn added(&self) -> Option<&String> {
+        self.carried.and_then(|c| c.added.as_ref())
     }
 }
 
 /// The parameter of a part, and the type of its cells.
-fn column(release: usize, part: usize, of: &Part, r: &Release) -> (ArrayParam, SqlType) {
+fn column(release: usize, part: usize, of: &PartKind, r: &Release) -> (ArrayParam, SqlType) {
     let numeric = SqlType::Numeric { scale: None };
     let axis = r.cells.as_ref().map(|c| &c.axis);
-    match (&of.kind, axis, r.keys.split_last()) {
-        (PartKind::Sum(s) | PartKind::SumOfValues(s), ..) => {
-            (ArrayParam::Sum { release, part, grid: s.grid().clone() }, numeric)
+    match (of.grid(), axis, r.keys.split_last()) {
+        (Some(grid), ..) | (None, Some(Axis::Grid { step: grid, .. }), _) => {
+            (ArrayParam::Sum { release, part, grid: grid.clone() }, numeric)
         }
-        (PartKind::Point(_), Some(Axis::Grid { step, .. }), _) => {
-            (ArrayParam::Sum { release, part, grid: step.clone() }, numeric)
-        }
-        (PartKind::Point(_), Some(Axis::Values), Some((last, before))) => {
+        (None, Some(Axis::Values), Some((last, before))) => {
             let ty = last.scalar.ty().clone();
             (ArrayParam::Key { release, key: before.len(), ty: ty.clone() }, ty)
         }
         _ => (ArrayParam::Count { release, part }, SqlType::Int8),
-    }
-}
-
-/// One of the analyst's aggregates over the released columns, in the type that PostgreSQL gives it.
-pub(super) fn output_text(row: &Row<'_>, r: &Release, output: &Output) -> String {
-    let of = |part: &usize| row.column(*part);
-    match output {
-        Output::Count(part) => of(part),
-        Output::Sum(part, ty) => total(&of(part), ty),
-        Output::CentredSum { sum, count, ty } => total(&uncentred(row, r, *sum, *count), ty),
-        Output::Zero(ty) => typed("0", ty),
-        Output::Constant { count, ty, value } => {
-            typed(&format!("CASE WHEN {} >= 1 THEN {} END", of(count), number(value)), ty)
-        }
-        Output::Moment(m) => super::moments::text(row, r, m),
-        Output::Points { parts, array, ty } => {
-            let axis = r.cells.as_ref().map(|c| &c.axis);
-            let each: Vec<String> = parts.iter().map(|p| point(&of(p), axis, ty)).collect();
-            let each = each.join(", ");
-            if *array { format!("ARRAY[{each}]") } else { each }
-        }
-        Output::Truth { deciding, count, all } => {
-            let compared = if *all { "<" } else { ">=" };
-            let least = plan::deciding(r, *deciding, row.cells);
-            format!("(CASE WHEN {} >= 1 THEN {} {compared} {least} END)", of(count), of(deciding))
-        }
-        Output::Avg { sum, count, ty, low, high } => {
-            let (low, high, n) = (number(low), number(high), of(count));
-            // As whoever divides the sum by the count computes it.
-            let all = uncentred(row, r, *sum, *count);
-            let average = format!("CASE WHEN {n} >= 1 THEN LEAST(GREATEST({all} / {n}, {low}), {high}) END");
-            typed(&average, ty)
-        }
-    }
-}
-
-/// A sum of whose values a centre was taken off, with that centre for each row that is counted.
-fn uncentred(row: &Row<'_>, r: &Release, sum: usize, count: usize) -> String {
-    let (sum_of, centre) = (row.column(sum), centre(r, sum));
-    match centre.is_zero() {
-        true => sum_of,
-        false => format!("({sum_of} + {} * {})", number(&centre), row.column(count)),
-    }
-}
-
-/// A sum, as this type.
-fn total(sum: &str, ty: &SqlType) -> String {
-    match ty {
-        SqlType::Int8 => {
-            format!("LEAST(GREATEST({sum}, -9223372036854775808), 9223372036854775807)::pg_catalog.int8")
-        }
-        ty => typed(sum, ty),
-    }
-}
-
-/// A point, as this type: of a grid within the range of its values.
-fn point(column: &str, axis: Option<&Axis>, ty: &SqlType) -> String {
-    let name = ty.sql_name();
-    let (low, high, of) = match axis {
-        Some(Axis::Grid { low, high, of, .. }) => (low, high, of),
-        Some(Axis::Listed(values)) => {
-            let values: Vec<String> = values.iter().map(|v| string(v)).collect();
-            return format!("(ARRAY[{}]::{name}[])[{column} + 1]", values.join(", "));
-        }
-        Some(Axis::Values) => return format!("({column})::{name}"),
-        None => return "NULL".into(),
-    };
-    let cut = format!("LEAST(GREATEST({column}, {}), {})", number(low), number(high));
-    match of {
-        SqlType::Date => format!("('1970-01-01'::pg_catalog.date + ({cut} / 86400)::pg_catalog.int4)"),
-        t if t.is_datetime() => {
-            let zone = if *t == SqlType::Timestamptz { "+00" } else { "" };
-            let seconds = format!("pg_catalog.make_interval(secs => ({cut})::pg_catalog.float8)");
-            format!("('1970-01-01 00:00:00{zone}'::{} + {seconds})", t.sql_name())
-        }
-        _ => format!("({cut})::{name}"),
-    }
-}
-
-/// A released number in a type; of an interval it is the length in seconds, within what its days can hold.
-fn typed(number: &str, ty: &SqlType) -> String {
-    match ty {
-        SqlType::Interval => {
-            let held = format!(
-                "pg_catalog.numeric_smaller(pg_catalog.numeric_larger(({number})::pg_catalog.numeric, -185000000000000), 185000000000000)"
-            );
-            format!(
-                "pg_catalog.make_interval(days => pg_catalog.div({held}, 86400)::pg_catalog.int4, secs => ({held} % 86400)::pg_catalog.float8)"
-            )
-        }
-        ty => format!("({number})::{}", ty.sql_name()),
     }
 }

@@ -2,10 +2,11 @@
 //! released groups.
 
 use super::Printer;
-use super::released::{Row, output_text};
+use super::released::Row;
+use plan::aggregates::Row as _;
 use plan::cut::grouping_sets::GroupingSet;
-use plan::reach::Part;
-use plan::release::{PartKind, Release};
+use plan::noise::Part;
+use plan::release::Release;
 use plan::{GroupingSets, Plan};
 use sql::ast::{Aggregate, Expr, ExprKind};
 use std::collections::BTreeMap;
@@ -98,7 +99,7 @@ impl<'a> Printer<'a> {
         for i in 0..sets.aggregates.len() {
             let text = sets
                 .released(all, set, i)
-                .map(|(from, r, output)| output_text(&Row { cells, ..Row::of(first, from) }, r, output));
+                .map(|(from, r, output)| output.text(&Row { cells, ..Row::of(first, from) }.released(r)));
             columns.push(text.unwrap_or_else(|| "NULL".into()));
         }
         columns.push(sets.missing(set).to_string());
@@ -127,9 +128,9 @@ impl<'a> Printer<'a> {
         let mut columns: Vec<String> = kept.iter().map(|k| format!("r{first}.k{k}")).collect();
         for (i, part) in release.parts.iter().enumerate() {
             let sum = format!("COALESCE(pg_catalog.sum(r{first}.a{i}), 0)");
-            columns.push(match part.kind {
-                PartKind::Sum(_) => format!("{sum} AS a{i}"),
-                _ => format!(
+            columns.push(match part.kind.grid() {
+                Some(_) => format!("{sum} AS a{i}"),
+                None => format!(
                     "LEAST(GREATEST({sum}, -9223372036854775808), 9223372036854775807)::pg_catalog.int8 AS a{i}"
                 ),
             });

@@ -1,10 +1,9 @@
 //! Statements that are nothing but released columns, in an order and a number that need no database to see.
 
 use super::{ArrayParam, Constants, Printer};
-use bigdecimal::{BigDecimal, One, ToPrimitive};
+use bigdecimal::{BigDecimal, One};
 use plan::Plan;
-use plan::release::Output;
-use plan::release::expected_error::centre;
+use plan::aggregates::Straight as Integers;
 use policy::Policy;
 use schema::SqlType;
 use sql::ast::{Body, Distinct, Expr, ExprKind, Literal, Query};
@@ -99,9 +98,9 @@ impl Printer<'_> {
             return place(&is).map(Column::Same);
         }
         let ExprKind::Aggregate(aggregate) = &e.kind else { return None };
-        let (from, output) = self.of_select(index).find_map(|(from, r)| {
+        let (from, integers) = self.of_select(index).find_map(|(from, r)| {
             let (_, output) = r.outputs.iter().find(|(have, _)| *have == **aggregate)?;
-            Some((from, output))
+            Some((from, output.straight(&r.drawn())?))
         })?;
         let of = |wanted: usize, a: &ArrayParam| match a {
             ArrayParam::Count { release, part } => (*release, *part) == (from, wanted),
@@ -110,19 +109,17 @@ impl Printer<'_> {
             }
             ArrayParam::Key { .. } => false,
         };
-        match output {
-            Output::Count(part) => place(&|a| of(*part, a)).map(Column::Same),
-            Output::Sum(part, SqlType::Int8) => {
-                place(&|a| of(*part, a)).map(|sum| Column::Whole(Whole { sum, centre: None }))
+        let column = |part: usize| place(&|a| of(part, a));
+        Some(match integers {
+            Integers::Part(part) => Column::Same(column(part)?),
+            Integers::Whole { sum, centre } => {
+                let centre = match centre {
+                    Some((off, count)) => Some((off, column(count)?)),
+                    None => None,
+                };
+                Column::Whole(Whole { sum: column(sum)?, centre })
             }
-            Output::CentredSum { sum, count, ty: SqlType::Int8 } => {
-                let centre = centre(self.plan?.releases.get(from)?, *sum);
-                let off = centre.is_integer().then(|| centre.to_i64()).flatten()?;
-                let (sum, count) = (place(&|a| of(*sum, a))?, place(&|a| of(*count, a))?);
-                Some(Column::Whole(Whole { sum, centre: Some((off, count)) }))
-            }
-            _ => None,
-        }
+        })
     }
 }
 

@@ -276,7 +276,7 @@ impl Bounding {
 /// How many different values a unit adds to all groups together: no more than it has rows, where few are proven, else as many
 /// as it may touch groups.
 pub(crate) fn of_values(source: &PrivateSource, policy: &Policy, settings: &Settings) -> Bounding {
-    let base = bound(source, policy, settings, &[], Some(1), false);
+    let base = bound(source, policy, settings, &[], Number::Public(1), false);
     let most = settings.max_groups.max(1);
     let (rows, groups) = match base.rows {
         Rows::Proven(1, by) => (Rows::Proven(1, by), Groups::OneRow),
@@ -286,14 +286,24 @@ pub(crate) fn of_values(source: &PrivateSource, policy: &Policy, settings: &Sett
     Bounding { rows, groups, cut: None, counts_units: false, has_keys: true }
 }
 
-/// Decides what is bounded and how. `public`: how many groups there are, where they are public; `units`: the release counts
-/// units.
+/// How many groups there are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Number {
+    /// So many, all of them public.
+    Public(usize),
+    /// As many as there are rows, each bounded as a public one is: cells of private groups.
+    Any,
+    /// Nobody knows: groups are private, and selected.
+    Private,
+}
+
+/// Decides what is bounded and how. `units`: the release counts units.
 pub(crate) fn bound(
     source: &PrivateSource,
     policy: &Policy,
     settings: &Settings,
     keys: &[Key],
-    public: Option<usize>,
+    number: Number,
     units: bool,
 ) -> Bounding {
     let proven = source.rows.bound.and_then(|n| u32::try_from(n.max(1)).ok());
@@ -308,7 +318,10 @@ pub(crate) fn bound(
     let cap = in_all.unwrap_or(u32::MAX).min(settings.max_groups).max(1);
     // How many there are now. A public table may get more, and series of times follow the zone (soundness rule 37): this chooses
     // a bound, which a stage of the text enforces, and proves nothing.
-    let most_groups = public.and_then(|n| u32::try_from(n).ok()).map_or(cap, |n| n.clamp(1, cap));
+    let most_groups = match number {
+        Number::Public(n) => u32::try_from(n).map_or(cap, |n| n.clamp(1, cap)),
+        Number::Any | Number::Private => cap,
+    };
     // As many as add up to those of all groups, where these were chosen, and no more than they.
     let most = settings.total_rows.map_or(most, |all| most.max(all.div_ceil(most_groups)).min(all)).max(1);
     let spread = Spread {
@@ -317,7 +330,7 @@ pub(crate) fn bound(
         total: most.saturating_mul(most_groups).min(total.unwrap_or(u32::MAX)).min(MOST_ROWS),
     };
     let bounds_all = spread.is_total() || settings.total_rows.is_some();
-    let public = public.is_some();
+    let public = number != Number::Private;
     // What the text lists, and the kernel counts.
     let listed = keys.iter().filter(|_| public).try_fold(1u32, |size, k| {
         let (domain, with_null) = k.domain.as_ref()?;

@@ -6,11 +6,12 @@
 //! read. Only counts and sums of public groups add up: units, values and points of several groups do not, and of private
 //! groups those below the threshold are missing.
 
+use crate::aggregates::Part;
 use crate::bound::bounding;
 use crate::facts::Counts;
 use crate::own::flatten::Flattener;
 use crate::refusals::{gaussian_unpriced, undrawn};
-use crate::release::{Builder, PartKind, Release};
+use crate::release::{Builder, Release};
 use crate::{PlanError, Settings, groups};
 use policy::Policy;
 use schema::SqlType;
@@ -136,13 +137,9 @@ pub(crate) fn build<'a>(
 fn adds_up(r: &Release) -> bool {
     use bounding::Groups::{OfUnit, OneRow, Only};
     let one_group = matches!(r.bounding.of_groups(), OneRow | OfUnit | Only);
-    let part = |kind: &PartKind| match kind {
-        PartKind::Count(_) | PartKind::Sum(_) => true,
-        // A unit with one row is in one group.
-        PartKind::Units(_) => one_group,
-        PartKind::Values(_) | PartKind::SumOfValues(_) | PartKind::Point(_) => false,
-    };
-    r.public_groups && r.cells.is_none() && !r.parts.is_empty() && r.parts.iter().all(|p| part(&p.kind))
+    // A unit with one row is in one group.
+    let part = |p: &Part| p.kind.adds_rows() || one_group && p.kind.counts_units();
+    r.public_groups && r.cells.is_none() && !r.parts.is_empty() && r.parts.iter().all(part)
 }
 
 /// How many groups of a finer set make one of a coarser.

@@ -470,14 +470,6 @@ impl<'a> Planner<'a> {
             return self.subqueries(e, Rel::Private);
         }
         self.query_of(e, around)?;
-        let children = match &e.kind {
-            // What is called over a window is no aggregate of rows.
-            ExprKind::Window { function, partition_by, order_by, .. } => {
-                let rest = partition_by.iter().chain(order_by.iter().map(|o| &o.expr));
-                function.children().into_iter().chain(rest).collect()
-            }
-            _ => e.children(),
-        };
-        children.into_iter().try_for_each(|c| self.above_rows(c, around, rows))
+        e.operands().into_iter().try_for_each(|c| self.above_rows(c, around, rows))
     }
 }

@@ -15,7 +15,6 @@ use crate::facts::public_rows;
 use crate::facts::public_rows::MOST_CONSTANTS;
 use crate::own::given::Stage;
 use crate::refusals::unsupported;
-use crate::release::{Axis, Output};
 use crate::syntax::grouping::has_aggregate;
 use crate::syntax::renumber::bare;
 use crate::{PlanError, Release, groups};
@@ -203,13 +202,7 @@ fn bounds(q: &Query, releases: &[Release], types: &[SqlType]) -> Vec<Interval> {
         let Body::Select(s) = &q.body else { return None };
         releases.iter().filter(|r| r.select == s.id && ty.is_number()).find_map(|r| {
             let (_, output) = r.outputs.iter().find(|(have, _)| *have == **a)?;
-            match (output, r.cells.as_ref().map(|c| &c.axis)) {
-                (Output::Avg { low, high, .. }, _) => Some(Interval::new(low.clone(), high.clone())),
-                (Output::Points { array: false, .. }, Some(Axis::Grid { low, high, .. })) => {
-                    Some(Interval::new(low.clone(), high.clone()))
-                }
-                _ => None,
-            }
+            output.range(r.cells.as_ref()).map(|(low, high)| Interval::new(low, high))
         })
     };
     types.iter().enumerate().map(|x| of(x).unwrap_or_default()).collect()

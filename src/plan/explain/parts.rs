@@ -1,13 +1,12 @@
 //! The parts that EXPLAIN is made of.
 
+use crate::aggregates::{Axis, Cells};
 use crate::algebra::source::{Leaf, Over, PrivateSource, Scan, SetTree};
 use crate::bound::bounding::{Bounding, Groups, Norm, ProvenBy, Rows, Whose};
 use crate::bound::work::Work;
 use crate::expr::{Node, Scalar};
 use crate::price::gaussian;
-use crate::release::Axis;
-use crate::release::expected_error::{centre, error95, units_of};
-use crate::release::{Cells, Output, PartKind, Release};
+use crate::release::Release;
 use crate::words::{approximate, decimal, distance, short};
 use crate::{GroupingSets, Plan};
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
@@ -137,7 +136,7 @@ pub(super) fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &
             ));
             continue;
         }
-        let unit = units_of(part);
+        let unit = part.unit();
         let by = noise.sensitivity;
         let change = match (r.norm(), r.bounding.of_groups()) {
             (Some(Norm::Squares(_)), _) => {
@@ -161,12 +160,8 @@ pub(super) fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &
     out.extend(split(r));
     out.extend(share(r, plan));
     for (aggregate, output) in &r.outputs {
-        let Output::CentredSum { sum, .. } = output else { continue };
-        let centre = centre(r, *sum).normalized().to_plain_string();
-        out.push(format!(
-            "  Centred: {} is the noisy sum of values less {centre}, and {centre} for each row of the noisy count",
-            name(aggregate, &plan.statement.bindings)
-        ));
+        let note = output.note(&r.drawn(), &name(aggregate, &plan.statement.bindings));
+        out.extend(note.map(|note| format!("  {note}")));
     }
     if sets.is_none_or(|s| s.sets.iter().any(|s| s.of == r.set && s.added.is_none())) {
         expected(out, r, 1, "", plan);
@@ -282,7 +277,7 @@ fn expected(out: &mut Vec<String>, r: &Release, cells: usize, place: &str, plan:
         out.push(format!(
             "  Expected error of {}: {place}{}",
             name(aggregate, &plan.statement.bindings),
-            error95(r, output, cells)
+            output.error95(&r.added_up(cells))
         ));
     }
 }
@@ -349,7 +344,7 @@ pub(crate) fn work(w: &Work) -> Option<String> {
 /// have more than count.
 pub fn bias(r: &Release) -> Option<String> {
     if *r.bounding.of_groups() == Groups::Values {
-        let added = r.parts.iter().any(|p| matches!(p.kind, PartKind::SumOfValues(_)));
+        let added = r.parts.iter().any(|p| p.kind.adds_values());
         let what = if added { "are not in the sum" } else { "the number of distinct values is too low" };
         return Some(format!(
             "at most {} values of a unit count: where units have more, values that few units have may be missed, and {what}; SET noisegate.max_groups counts more of them, with more noise",

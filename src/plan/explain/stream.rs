@@ -1,8 +1,7 @@
 //! EXPLAIN of a question: public data only (soundness rule 30).
 
 use super::parts::{bounds, meaning_of_stream, relations, work};
-use crate::release::expected_error::units_of;
-use crate::release::{PartKind, Release};
+use crate::release::Release;
 use crate::words::decimal;
 use crate::words::short;
 use crate::{Plan, Question};
@@ -46,7 +45,7 @@ pub fn lines(plan: &Plan, question: &Question, standing: &str, policy: &Policy) 
         out.push(format!("  Bound: {why}"));
     }
     out.extend(work(&release.work));
-    let unit = units_of(part);
+    let unit = part.unit();
     let delta = question.comparison.sensitivity();
     out.push(format!("  One unit changes {} by at most {delta}{unit}", part.label));
     if let Ok(plan) = stream.plan() {
@@ -99,10 +98,7 @@ fn noise(plan: &sparse::Plan, delta: u128, unit: &str) -> String {
 impl Question {
     /// α in the unit of the tested value.
     fn alpha_in_values(&self, release: &Release) -> f64 {
-        let grid = match release.parts.first().map(|p| &p.kind) {
-            Some(PartKind::Sum(s)) => s.grid().to_f64().unwrap_or(1.0),
-            _ => 1.0,
-        };
+        let grid = release.parts.first().and_then(|p| p.kind.grid()?.to_f64()).unwrap_or(1.0);
         self.stream.alpha(self.questions, self.beta) * self.comparison.sensitivity() as f64 * grid
     }
 

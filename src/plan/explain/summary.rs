@@ -2,15 +2,13 @@
 //! rule 30), like the numbers in [`crate::explain`].
 
 use crate::Plan;
+use crate::aggregates::Output;
 use crate::bound::bounding::{Groups, Norm, Rows};
 use crate::quantile_ends::is_end;
-use crate::release::expected_error::{deciding, fixed95, moment_errors, part_error};
-use crate::release::output::Statistic;
-use crate::release::{Output, Release};
+use crate::release::Release;
 use crate::words::decimal;
 use crate::words::short;
-use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
-use dp::Pick;
+use bigdecimal::{BigDecimal, RoundingMode};
 use policy::Policy;
 use sql::ast::{Aggregate, Expr, ExprKind};
 use sql::names::derive;
@@ -63,7 +61,8 @@ fn errors(plan: &Plan) -> String {
     let mut each = Vec::new();
     for r in paying(plan) {
         for (aggregate, output) in r.outputs.iter().filter(|(a, _)| !is_end(a)) {
-            add(&mut each, error(r, output, &super::parts::name(aggregate, &plan.statement.bindings)));
+            let name = super::parts::name(aggregate, &plan.statement.bindings);
+            add(&mut each, output.sentence(&r.drawn(), &name));
         }
     }
     if each.is_empty() {
@@ -77,49 +76,6 @@ fn errors(plan: &Plan) -> String {
     let totals = plan.grouping_sets.iter().flat_map(|s| &s.sets).any(|s| s.added.is_some());
     let totals = if totals { "; totals of groups are off by more" } else { "" };
     format!("95 times in 100, noise leaves {}{n}{ends}{totals}.", listed(&each))
-}
-
-/// One aggregate's, as `count within ±30`.
-fn error(r: &Release, output: &Output, name: &str) -> String {
-    let of = |part: usize| part_error(r, part);
-    match output {
-        Output::Count(_) | Output::Sum(..) | Output::CentredSum { .. } => {
-            format!("{name} within ±{}", short(fixed95(r, output).unwrap_or(0.0)))
-        }
-        Output::Zero(_) => format!("{name} exact"),
-        Output::Constant { .. } => format!("{name} exact where there are rows"),
-        Output::Avg { sum, count, low, high, .. } => {
-            let span = (high - low).to_f64().unwrap_or(0.0) / 2.0;
-            format!("{name} within ±{} / n", short(of(*sum) + span * of(*count)))
-        }
-        Output::Moment(m) => {
-            let (middle, end) = moment_errors(r, m);
-            let (middle, end) = (short(middle), short(end));
-            match m.what {
-                Statistic::Variance { root: false, .. } | Statistic::Covariance { .. } => {
-                    format!("{name} within ±{middle} / n to ±{end} / n")
-                }
-                Statistic::Variance { root: true, .. } => {
-                    format!("the square of {name} within ±{middle} / n to ±{end} / n")
-                }
-                Statistic::Squares | Statistic::Products => format!("{name} within ±{middle} to ±{end}"),
-                _ => format!("the covariance that {name} rests on within ±{middle} / n to ±{end} / n"),
-            }
-        }
-        Output::Points { parts, .. } => {
-            let Some((points, cells)) = r.spec.points.as_ref().zip(r.cells.as_ref()) else {
-                return name.to_owned();
-            };
-            let error = short(points.error95(cells.points).ceil());
-            match parts.iter().any(|part| cells.picks.get(*part) == Some(&Pick::Mode)) {
-                true => format!("{name} a value with at most {error} rows fewer than the most frequent"),
-                false => format!("{name} within {error} rows of its rank"),
-            }
-        }
-        Output::Truth { deciding: part, .. } => {
-            format!("{name} right where no row decides it, or {} do", 2 * deciding(r, *part, 1))
-        }
-    }
 }
 
 pub(crate) fn cuts(plan: &Plan, policy: &Policy) -> String {
@@ -192,21 +148,6 @@ fn ranges(
     let name =
         |e: &Expr| matches!(e.kind, ExprKind::Column { .. }).then(|| derive(e, &plan.statement.bindings).1);
     let names: Vec<Option<String>> = aggregate.args.iter().map(name).collect();
-    let named = |at: usize, low: BigDecimal, high: BigDecimal| -> Vec<_> {
-        let name = names.get(at).cloned().flatten();
-        name.map(|name| (name, low, high)).into_iter().collect()
-    };
-    match output {
-        Output::Sum(part, ty) | Output::CentredSum { sum: part, ty, .. } if ty.is_number() => {
-            let ends = r.parts.get(*part).and_then(|p| p.kind.on_grid()).map(|s| s.range());
-            ends.map_or_else(Vec::new, |(low, high)| named(0, low, high))
-        }
-        Output::Avg { ty, low, high, .. } if ty.is_number() => named(0, low.clone(), high.clone()),
-        Output::Moment(m) => {
-            // Of two arguments the first is the one that depends.
-            let variables = m.y.iter().chain(std::iter::once(&m.x)).enumerate();
-            variables.flat_map(|(i, v)| named(i, &v.centre - &v.half, &v.centre + &v.half)).collect()
-        }
-        _ => Vec::new(),
-    }
+    let cuts = output.cuts(&r.drawn()).into_iter();
+    cuts.filter_map(|(at, low, high)| Some((names.get(at).cloned().flatten()?, low, high))).collect()
 }

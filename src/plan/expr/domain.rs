@@ -143,7 +143,7 @@ fn start(unit: &str, number: i64) -> Option<i64> {
 }
 
 impl Domain {
-    /// An upper bound of the number of values; `table` knows how many a column of a public table has.
+    /// An upper bound of the number of values, no more than a number can hold; `table` knows how many a column of a public table has.
     pub fn size(&self, table: &dyn Fn(usize, &str) -> usize) -> usize {
         match self {
             Domain::Image(image) => {
@@ -153,11 +153,15 @@ impl Domain {
                 image.most.map_or(all, |most| most.min(all))
             }
             Domain::Table { table: t, column, .. } => table(*t, column),
-            other => other.enumerated().unwrap_or(usize::MAX),
+            Domain::Bool
+            | Domain::Values(_)
+            | Domain::Series { .. }
+            | Domain::DateTrunc { .. }
+            | Domain::Days { .. } => self.enumerated().unwrap_or(usize::MAX),
         }
     }
 
-    /// An upper bound of the number of values, of constants and series.
+    /// An upper bound of the number of values, of constants and series; None where no number holds it.
     fn enumerated(&self) -> Option<usize> {
         match self {
             Domain::Bool => Some(2),
@@ -165,7 +169,7 @@ impl Domain {
             Domain::Table { .. } | Domain::Image(_) => None,
             Domain::Series { lo, hi, step } => {
                 let n = ((hi - lo) / step).with_scale_round(0, RoundingMode::Floor) + BigDecimal::from(1);
-                Some(n.to_usize().unwrap_or(usize::MAX))
+                n.to_usize()
             }
             Domain::DateTrunc { unit, lo, hi, from } if calendar(unit, 0).is_some() => {
                 let zone = if *from == SqlType::Timestamptz { ZONE } else { 0 };
@@ -176,7 +180,7 @@ impl Domain {
             }
             Domain::DateTrunc { unit, lo, hi, .. } => {
                 let length = TRUNC_UNITS.iter().find(|(u, _)| u == unit).map_or(1, |(_, l)| *l);
-                Some(usize::try_from(hi.saturating_sub(*lo) / length + 2).unwrap_or(usize::MAX))
+                usize::try_from(hi.saturating_sub(*lo) / length + 2).ok()
             }
             Domain::Days { lo, hi, from } => {
                 let zone = i64::from(*from == SqlType::Timestamptz);

@@ -2,6 +2,7 @@
 
 use crate::expr::Scalar;
 use crate::expr::domain::Domain;
+use schema::SqlType;
 use sql::ast::Expr;
 
 /// A group key.
@@ -15,4 +16,9 @@ pub struct Key {
     pub domain: Option<(Domain, bool)>,
     /// Its name in messages.
     pub label: String,
+}
+
+/// Whether equal values of this key always print the same, or are made to (soundness rule 4).
+pub(crate) fn has_canonical_form(s: &Scalar) -> bool {
+    s.canonical() && !matches!(s.ty(), SqlType::Bpchar | SqlType::Other { .. } | SqlType::Interval)
 }

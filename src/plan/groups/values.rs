@@ -96,8 +96,9 @@ fn units(s: &Scalar) -> Option<Scalar> {
         return Some(x.clone());
     }
     let base = truncated(unit, x)?;
-    let (begins, all) = (count(base.domain()?), bins(s).map_or(usize::MAX, |d| count(&d)));
-    (begins < all || unit == "year" && *x.ty() == SqlType::Timestamptz).then_some(base)
+    let begins = count(base.domain()?);
+    let fewer = bins(s).is_none_or(|all| begins < count(&all));
+    (fewer || unit == "year" && *x.ty() == SqlType::Timestamptz).then_some(base)
 }
 
 /// How many values are enumerated. Those of public tables are not known here.
@@ -121,8 +122,8 @@ fn bases(key: &Scalar, limit: usize) -> Option<Vec<Scalar>> {
         return Some(large);
     }
     let few = |list: &Vec<Scalar>| {
-        let each = list.iter().map(|s| own(s).map_or(usize::MAX, |d| count(&d)));
-        each.fold(1, usize::saturating_mul) <= limit
+        let mut each = list.iter().map(|s| own(s).map(|d| count(&d)));
+        each.try_fold(1usize, |all, n| all.checked_mul(n?)).is_some_and(|all| all <= limit)
     };
     let mut small = Vec::new();
     let columns = deep(key, &mut small).map(|()| small).filter(few);

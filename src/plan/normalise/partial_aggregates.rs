@@ -128,11 +128,7 @@ pub(crate) fn aggregates(e: &Expr, out: &mut Vec<Aggregate>) {
     match &e.kind {
         ExprKind::Aggregate(a) if a.name == "grouping" || out.contains(a) => {}
         ExprKind::Aggregate(a) => out.push((**a).clone()),
-        ExprKind::Window { function, partition_by, order_by, .. } => {
-            let rest = partition_by.iter().chain(order_by.iter().map(|o| &o.expr));
-            function.children().into_iter().chain(rest).for_each(|e| aggregates(e, out));
-        }
-        _ => e.children().into_iter().for_each(|e| aggregates(e, out)),
+        _ => e.operands().into_iter().for_each(|e| aggregates(e, out)),
     }
 }
 

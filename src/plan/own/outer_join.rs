@@ -71,11 +71,7 @@ impl Flattener<'_> {
 fn collect<'e>(e: &'e Expr, out: &mut Vec<(&'e Aggregate, Pos)>) {
     match &e.kind {
         ExprKind::Aggregate(a) => out.push((a, e.pos)),
-        ExprKind::Window { function, partition_by, order_by, .. } => {
-            function.children().into_iter().for_each(|c| collect(c, out));
-            partition_by.iter().chain(order_by.iter().map(|o| &o.expr)).for_each(|c| collect(c, out));
-        }
-        _ => e.children().into_iter().for_each(|c| collect(c, out)),
+        _ => e.operands().into_iter().for_each(|c| collect(c, out)),
     }
 }
 

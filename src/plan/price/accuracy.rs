@@ -6,12 +6,11 @@
 //! accuracy is promised of them.
 
 use super::proposals::{ALL, first, first_from, proposal};
+use crate::aggregates::Output;
+use crate::noise::quantile::Quantile;
 use crate::reach::half_width::of_output;
-use crate::reach::quantile::Quantile;
 use crate::reach::{Lost, Queries, Uncertain};
 use crate::refusals::position;
-use crate::release::Output;
-use crate::release::expected_error::total;
 use crate::words::decimal;
 use crate::words::short;
 use crate::{Accuracy, Plan, PlanError, Reached, Release, Settings};
@@ -112,7 +111,7 @@ impl Number {
 
     /// Its value in one group, from those of the release's integers.
     pub fn value(self, plan: &Plan, integer: impl Fn(usize) -> Option<i128>) -> Option<f64> {
-        self.of(plan).and_then(|(r, output)| total(r, output, integer))
+        self.of(plan).and_then(|(r, output)| output.value(&r.drawn(), integer))
     }
 }
 
@@ -162,13 +161,10 @@ pub fn proportional(plan: &Plan) -> Result<BTreeSet<Number>, ClientError> {
 /// The count or the sum that a number is a multiple of.
 fn number(plan: &Plan, of: &Uncertain<'_>) -> Option<Number> {
     match of {
-        Uncertain::Released {
-            from,
-            output: output @ (Output::Count(_) | Output::Sum(..) | Output::CentredSum { .. }),
-            ..
-        } => {
-            let outputs = &plan.releases.get(*from)?.outputs;
-            let at = outputs.iter().position(|(_, have)| have == *output)?;
+        Uncertain::Released { from, output, .. } => {
+            let release = plan.releases.get(*from)?;
+            output.linear(&release.drawn())?;
+            let at = release.outputs.iter().position(|(_, have)| have == *output)?;
             Some(Number { release: *from, output: at })
         }
         Uncertain::Same(_, x) | Uncertain::Negated(_, x) => number(plan, x),

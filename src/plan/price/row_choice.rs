@@ -10,6 +10,7 @@
 //! (Amin, Kulesza, Munoz and Vassilvitskii 2019, section 4). The mechanism aims at a rank a little further inside, where its own noise
 //! rarely reaches beyond the last unit.
 
+use crate::aggregates::{Axis, Cells, Part, PartKind};
 use crate::algebra::rows::Rows;
 use crate::algebra::source::{Branch, Leaf, Over, PrivateSource, Scan, SetRows, SetTree, Tree, Unit};
 use crate::algebra::windows::Call;
@@ -20,8 +21,7 @@ use crate::expr::per_unit::{self, Place};
 use crate::expr::{ColumnInfo, Columns, Scalar, lower};
 use crate::facts::Counts;
 use crate::groups::key::Key;
-use crate::release::Axis;
-use crate::release::{Cells, Part, PartKind, Release};
+use crate::release::Release;
 use crate::{Plan, PlanError, Settings, Sizes};
 use answer::ClientError;
 use bigdecimal::BigDecimal;
@@ -80,7 +80,7 @@ pub fn of(
     let bounds = bounds(most);
     let (source, count) = counted(&release.source, most)?;
     let key = place_among(&count, &bounds)?;
-    let base = bounding::bound(&source, policy, settings, &[], Some(1), false);
+    let base = bounding::bound(&source, policy, settings, &[], bounding::Number::Public(1), false);
     let bounding = Bounding::of_cells(&base, true);
     let weight = bounding.rows();
     let picks = vec![Pick::Greatest];
@@ -153,7 +153,7 @@ fn bounded<'p>(plan: &'p Plan, settings: &Settings) -> Result<&'p Release, &'sta
         return Err("keys prove how many rows a unit has");
     }
     // With a bound on all rows it spreads them over its groups, even where these are few.
-    let units = release.parts.iter().any(|p| matches!(p.kind, PartKind::Units(_)));
+    let units = release.parts.iter().any(|p| p.kind.counts_units());
     let spreads = matches!(release.bounding.of_groups(), Groups::Exact(_) | Groups::Spread(_)) && !units;
     if !spreads && !matches!(release.bounding.of_groups(), Groups::Only | Groups::OfUnit) {
         return Err("it counts units, of which groups are bounded and not rows");
@@ -161,7 +161,7 @@ fn bounded<'p>(plan: &'p Plan, settings: &Settings) -> Result<&'p Release, &'sta
     if release.source.unit.columns.len() != 1 {
         return Err("a FULL JOIN has rows of which either side names the unit");
     }
-    if !release.parts.iter().any(|p| matches!(p.kind, PartKind::Count(_) | PartKind::Sum(_))) {
+    if !release.parts.iter().any(|p| p.kind.adds_rows()) {
         return Err("it counts units, not rows");
     }
     Ok(release)

@@ -5,7 +5,7 @@
 //! Gaussian noise as well, so that the largest is least where all are the same, and prices are as the errors at one price.
 
 use super::proposals::{first_from, proposal};
-use crate::reach::cumulants;
+use crate::noise::cumulants;
 use crate::words::decimal;
 use crate::{Plan, Release, Settings};
 use answer::{ClientError, SqlState};

@@ -1,10 +1,10 @@
 //! How far noise reaches in a number before it is drawn: of what is linear in it, from public parameters alone.
 
-use super::quantile::Quantile;
-use super::{Part, PartNoise, Queries, Result, Rows, Uncertain, lost, noise};
-use crate::release::expected_error::centre;
-use crate::release::{Output, Release};
-use bigdecimal::ToPrimitive;
+use super::{Queries, Result, Uncertain, lost};
+use crate::aggregates::Output;
+use crate::noise::quantile::Quantile;
+use crate::noise::{Part, PartNoise, Rows};
+use crate::release::Release;
 use sql::ast::*;
 
 /// A released integer's noise in a number.
@@ -36,11 +36,9 @@ impl Queries<'_> {
             Uncertain::Exact(_) => Vec::new(),
             Uncertain::Released { from, output, .. } => {
                 let known = self.plan.releases.get(*from).and_then(|r| released(*from, r, output));
-                match (known, output) {
-                    (Some(terms), _) => terms,
-                    (None, Output::Avg { .. }) => return lost("an average", pos),
-                    (None, Output::Moment(_)) => return lost("a variance or a covariance", pos),
-                    (None, _) => return lost("this aggregate", pos),
+                match known {
+                    Some(terms) => terms,
+                    None => return lost(output.unforeseen(), pos),
                 }
             }
             Uncertain::OfSets { .. } => return lost("an aggregate of grouping sets", pos),
@@ -121,17 +119,10 @@ fn released(from: usize, r: &Release, output: &Output) -> Option<Vec<Term>> {
     let term = |part: usize, slope: f64| Term {
         part: Part { release: from, part, rows: Rows::Own },
         slope,
-        noise: noise(r, part),
+        noise: r.drawn().noise(part),
     };
-    match output {
-        Output::Count(part) | Output::Sum(part, _) => Some(vec![term(*part, 1.0)]),
-        // The centre that was taken off each value comes back with each row that is counted.
-        Output::CentredSum { sum, count, .. } => {
-            let centre = centre(r, *sum).to_f64().unwrap_or(f64::INFINITY);
-            Some(vec![term(*sum, 1.0), term(*count, centre)])
-        }
-        _ => None,
-    }
+    let terms = output.linear(&r.drawn())?;
+    Some(terms.into_iter().map(|(part, slope)| term(part, slope)).collect())
 }
 
 /// The value of a constant number.

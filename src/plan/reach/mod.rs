@@ -9,47 +9,16 @@
 
 pub mod columns;
 pub mod half_width;
-pub mod quantile;
 mod sets;
 
-use crate::release::{Output, Release};
+use crate::aggregates::{Followed, Output};
+use crate::noise::{Part, Rows};
 use crate::syntax::grouping::has_aggregate;
 use crate::{GroupingSets, Plan, quantile_ends};
 use answer::ClientError;
-use bigdecimal::ToPrimitive;
 use sql::ast::*;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
-
-/// A released integer that noise in a number is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Part {
-    /// Its release.
-    pub release: usize,
-    /// Which of its integers.
-    pub part: usize,
-    /// Of which rows.
-    pub rows: Rows,
-}
-
-/// Rows of a relation, as one row of it sees them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rows {
-    /// The row itself.
-    Own,
-    /// The one so many rows before it, or behind it.
-    Shifted(i64),
-    /// Any.
-    Any,
-}
-
-impl Part {
-    /// Whether this has other noise than that.
-    pub fn is_apart(&self, other: &Self) -> bool {
-        let rows = self.rows != other.rows && self.rows != Rows::Any && other.rows != Rows::Any;
-        rows || (self.release, self.part) != (other.release, other.part)
-    }
-}
 
 /// A number above a release, and where its noise is from.
 #[derive(Clone, Debug)]
@@ -354,11 +323,12 @@ impl<'p> Queries<'p> {
         let found =
             own.flat_map(|(from, r)| r.outputs.iter().map(move |(have, output)| (from, have, output)));
         match found.into_iter().find(|(_, have, _)| **have == **a) {
-            Some((_, _, Output::Zero(_))) => Ok(Some(Uncertain::Exact(e))),
-            Some((from, _, output)) if is_followed(output) => {
-                Ok(Some(Uncertain::Released { row, from, output }))
-            }
-            Some((_, _, output)) => unfollowed(output, e.pos),
+            Some((from, _, output)) => match output.noise() {
+                Followed::Exact => Ok(Some(Uncertain::Exact(e))),
+                Followed::Known => Ok(Some(Uncertain::Released { row, from, output })),
+                Followed::ByRank => lost(BY_RANK, e.pos),
+                Followed::Lost => lost("this aggregate", e.pos),
+            },
             None => lost("this aggregate", e.pos),
         }
     }
@@ -386,12 +356,15 @@ impl<'p> Queries<'p> {
         }
         // All sets are made alike: the first stands for them.
         match sets.sets.first().and_then(|set| sets.released(all, set, aggregate)) {
-            Some((_, _, Output::Zero(_))) => Ok(Uncertain::Exact(e)),
-            Some((release, _, output)) if is_followed(output) => {
-                let parts = output.parts().into_iter().map(|part| sets.part((release, part))).collect();
-                Ok(Uncertain::OfSets { row, sets, aggregate, parts })
-            }
-            Some((_, _, output)) => unfollowed(output, e.pos),
+            Some((release, _, output)) => match output.noise() {
+                Followed::Exact => Ok(Uncertain::Exact(e)),
+                Followed::Known => {
+                    let parts = output.parts().into_iter().map(|part| sets.part((release, part))).collect();
+                    Ok(Uncertain::OfSets { row, sets, aggregate, parts })
+                }
+                Followed::ByRank => lost(BY_RANK, e.pos),
+                Followed::Lost => lost("this aggregate", e.pos),
+            },
             None => lost("this aggregate", e.pos),
         }
     }
@@ -571,26 +544,6 @@ fn window_parts(e: &Expr) -> Vec<&Expr> {
 /// What lies among rows, and not around a value.
 const BY_RANK: &str = "a quantile, min, max or mode, whose error is one of rank,";
 
-fn unfollowed<T>(output: &Output, pos: Pos) -> Result<T> {
-    match output {
-        Output::Points { .. } => lost(BY_RANK, pos),
-        _ => lost("this aggregate", pos),
-    }
-}
-
-/// Whether an output's noise has a rule.
-pub fn is_followed(output: &Output) -> bool {
-    match output {
-        Output::Count(_) => true,
-        Output::Sum(_, ty)
-        | Output::CentredSum { ty, .. }
-        | Output::Avg { ty, .. }
-        | Output::Constant { ty, .. } => ty.is_number(),
-        Output::Moment(_) => true,
-        Output::Zero(_) | Output::Points { .. } | Output::Truth { .. } => false,
-    }
-}
-
 impl Uncertain<'_> {
     /// Whether several rows of its relation may have the same noise in it.
     fn shared(&self) -> bool {
@@ -612,10 +565,10 @@ impl Uncertain<'_> {
     pub fn parts(&self) -> BTreeSet<Part> {
         match self {
             Self::Exact(_) => BTreeSet::new(),
-            Self::Released { from, output, .. } => {
-                let parts = if is_followed(output) { output.parts() } else { Vec::new() };
-                parts.into_iter().map(|part| Part { release: *from, part, rows: Rows::Own }).collect()
-            }
+            Self::Released { from, output, .. } => numbers(output)
+                .into_iter()
+                .map(|part| Part { release: *from, part, rows: Rows::Own })
+                .collect(),
             Self::Column { parts, .. } | Self::Query { parts, .. } | Self::OfSets { parts, .. } => {
                 parts.clone()
             }
@@ -635,39 +588,7 @@ impl Uncertain<'_> {
     }
 }
 
-/// The noise of a released integer, in the unit of what it counts.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PartNoise {
-    /// Its variance.
-    pub variance: f64,
-    /// Its fourth cumulant.
-    pub fourth: f64,
-    /// How far its values are apart.
-    pub step: f64,
-}
-
-/// The noise of a part of a release.
-pub fn noise(r: &Release, part: usize) -> PartNoise {
-    let step =
-        r.parts.get(part).and_then(|p| p.kind.on_grid()).and_then(|g| g.grid().to_f64()).unwrap_or(1.0);
-    let (variance, fourth) = r.spec.aggregates.get(part).map_or((0.0, 0.0), |n| cumulants(&n.distribution));
-    PartNoise { variance: variance * step * step, fourth: fourth * step.powi(4), step }
-}
-
-/// The variance and the fourth cumulant of integer noise.
-///
-/// The discrete Laplace distribution P(x) ∝ q^|x| is that of the difference of two geometric variables, whose cumulants add up:
-/// with p = 1 - q the second is 2q/p², the fourth 2q(p² + 6q)/p⁴. The discrete Gaussian has at most the variance σ² (Canonne,
-/// Kamath and Steinke 2020, Corollary 9), and is as good as normal from σ = 1 on.
-pub fn cumulants(distribution: &dp::Distribution) -> (f64, f64) {
-    let float = |x: &dp::Ratio| *x.numer() as f64 / *x.denom() as f64;
-    match distribution {
-        dp::Distribution::Laplace { scale } => {
-            let q = libm::exp(-1.0 / float(scale));
-            let p = -libm::expm1(-1.0 / float(scale));
-            (2.0 * q / (p * p), 2.0 * q * (p * p + 6.0 * q) / p.powi(4))
-        }
-        dp::Distribution::Gaussian { variance } => (float(variance), 0.0),
-        dp::Distribution::None => (0.0, 0.0),
-    }
+/// The parts that an aggregate with noise of which there is a rule follows from.
+fn numbers(output: &Output) -> Vec<usize> {
+    if output.noise() == Followed::Known { output.parts() } else { Vec::new() }
 }

@@ -4,9 +4,11 @@
 //! The integers of the first set stand for those of all others: what is told of noise in other rows, by which statements are
 //! followed, names them alone. That needs every set to be made alike, which is looked at here and not assumed.
 
-use super::{Part, Rows, is_followed};
+use super::numbers;
+use crate::aggregates::Output;
 use crate::cut::grouping_sets::{GroupingSet, GroupingSets};
-use crate::release::{Output, Release};
+use crate::noise::{Part, Rows};
+use crate::release::Release;
 use std::collections::BTreeMap;
 
 /// A released integer: its release, by its place among all, and its own place there.
@@ -57,9 +59,4 @@ impl GroupingSets {
     pub fn part(&self, (release, part): Place) -> Part {
         Part { release, part, rows: if self.share() { Rows::Any } else { Rows::Own } }
     }
-}
-
-/// The parts that an aggregate with followed noise follows from.
-fn numbers(output: &Output) -> Vec<usize> {
-    if is_followed(output) { output.parts() } else { Vec::new() }
 }

@@ -1,9 +1,10 @@
 //! Group keys: what a release may be grouped by.
 
-use super::builder::{Builder, Result};
+use crate::aggregates::Builder;
+use crate::aggregates::builder::Result;
 use crate::algebra::equivalence_classes::Col;
 use crate::expr::{Choice, Node, Scalar};
-use crate::groups::key::Key;
+use crate::groups::key::{Key, has_canonical_form};
 use crate::syntax::conditions::split;
 use answer::ClientError;
 use schema::SqlType;
@@ -11,7 +12,7 @@ use sql::ast::*;
 
 impl Builder<'_, '_> {
     /// Whether a value is the unit, in every row (`exact`) or wherever it is not NULL.
-    pub(super) fn is_unit(&self, s: &Scalar, exact: bool) -> bool {
+    pub(crate) fn is_unit(&self, s: &Scalar, exact: bool) -> bool {
         let is = |s: &Scalar, of: &[Col]| match s.node() {
             Node::Column { binding, name } => of.iter().any(|c| c.0 == *binding && c.1 == *name),
             _ => false,
@@ -29,7 +30,7 @@ impl Builder<'_, '_> {
     }
 
     /// A key, and the expression over the scans that it was lowered from.
-    pub(super) fn key(&mut self, e: &Expr) -> Result<(Key, Expr)> {
+    pub(crate) fn key(&mut self, e: &Expr) -> Result<(Key, Expr)> {
         let over_scans = self.flattener.expand(e)?;
         let scalar = self.flattener.value_over_scans(&over_scans)?;
         let label = self.label(e);
@@ -55,7 +56,7 @@ impl Builder<'_, '_> {
 
     /// The conditions of HAVING over keys alone: they drop groups whatever these hold. What cannot be lowered is left to what
     /// stands above the aggregates.
-    pub(super) fn over_keys(&mut self, having: Option<&Expr>) -> Vec<Scalar> {
+    pub(crate) fn over_keys(&mut self, having: Option<&Expr>) -> Vec<Scalar> {
         let mut conjuncts = Vec::new();
         having.into_iter().for_each(|e| split(e.clone(), &mut conjuncts));
         let plain = conjuncts.iter().filter(|e| !crate::syntax::grouping::has_aggregate(e));
@@ -63,12 +64,7 @@ impl Builder<'_, '_> {
     }
 
     /// A short name for messages: the column's or the function's.
-    pub(super) fn label(&self, e: &Expr) -> String {
+    pub(crate) fn label(&self, e: &Expr) -> String {
         sql::names::output_name(e, self.flattener.bindings)
     }
-}
-
-/// Whether equal values of this key always print the same, or are made to (soundness rule 4).
-pub(super) fn has_canonical_form(s: &Scalar) -> bool {
-    s.canonical() && !matches!(s.ty(), SqlType::Bpchar | SqlType::Other { .. } | SqlType::Interval)
 }

@@ -4,7 +4,8 @@
 //! Where rows are scaled down there is a group for each unit and key in the database's memory, nearly as many as there are rows.
 //! Most units keep to a bound that was well chosen; their rows can be added up by key alone.
 
-use super::model::{PartKind, Release};
+use super::model::Release;
+use crate::aggregates::Part;
 use crate::bound::bounding::Groups;
 use crate::bound::bounding::Norm;
 use crate::groups::kept;
@@ -34,10 +35,9 @@ impl Release {
             (None, Groups::Exact(n)) if *n >= FEWEST && self.bounding.rows_stage() => self.bounding.rows(),
             _ => return None,
         };
-        let added =
-            |kind: &PartKind| matches!(kind, PartKind::Count(_) | PartKind::Sum(_) | PartKind::Point(_));
+        let added = |p: &Part| p.kind.adds_rows() || p.kind.is_chosen();
         let grouped = self.public_groups && !self.keys.is_empty();
-        let adds = !self.parts.is_empty() && self.parts.iter().all(|p| added(&p.kind));
+        let adds = !self.parts.is_empty() && self.parts.iter().all(added);
         (rows >= LEAST && grouped && adds && self.reads_much_of_a_table()).then_some(rows)
     }
 

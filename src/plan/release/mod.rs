@@ -1,27 +1,22 @@
-//! Building a release: an aggregate over a private relation, with its groups, bounds and noise.
+//! Releases: aggregates over a private relation, with its groups, bounds and noise.
 //!
-//! `keys` lowers what it is grouped by, `groups` decides which of them come back, `aggregates` what is released of each.
+//! `keys` lowers what it is grouped by, `groups` decides which of them come back, `aggregates` what is released of each; points
+//! and distinct values have releases of their own (`cells`, `values`).
 
-mod aggregates;
-mod builder;
-mod distance;
-pub mod expected_error;
+mod cells;
 mod keys;
 mod light;
-mod mode;
 mod model;
-pub mod moments;
 mod outline;
-pub mod output;
-pub mod points;
 pub mod ranking;
 mod rounds;
-mod sums;
 mod values;
-mod weights;
 
+pub(crate) use crate::aggregates::Builder;
+use crate::aggregates::builder::{Result, too_wide};
+use crate::aggregates::sums;
 use crate::algebra::source::PrivateSource;
-use crate::bound::bounding;
+use crate::bound::bounding::{self, Number};
 use crate::expr::Scalar;
 use crate::groups::key::Key;
 use crate::groups::{self, Groups};
@@ -29,11 +24,7 @@ use crate::refusals::unsupported;
 use answer::ClientError;
 use sql::ast::*;
 
-pub use aggregates::SUPPORTED;
-pub(crate) use builder::Builder;
-use builder::{Result, too_wide};
-pub use model::{Axis, Cells, Part, PartKind, Ranking, Release};
-pub use output::Output;
+pub use model::{Ranking, Release};
 
 impl Builder<'_, '_> {
     /// The releases, of the same groups: `keys` are the group keys, `all` those of all grouping sets, `above` every expression
@@ -63,7 +54,7 @@ impl Builder<'_, '_> {
             self.group_count = groups::size(&built, self.sizes);
         }
         // What is released for a sum serves an average of the same, whichever is written first.
-        let sums = aggregates::sums_beside_others(above);
+        let sums = sums::beside_others(above);
         for only in [Some(sums.as_slice()), None] {
             above.iter().try_for_each(|e| self.above(e, all, only))?;
         }
@@ -100,11 +91,12 @@ impl Builder<'_, '_> {
                 .hint("Group by keys whose values are public, or write an inner JOIN.")
                 .into());
         }
-        let units = self.parts.iter().any(|p| matches!(p.kind, PartKind::Units(_))) || !public_groups;
+        let units = self.parts.iter().any(|p| p.kind.counts_units()) || !public_groups;
         let public = public_groups.then_some(self.group_count);
-        let bounding = bounding::bound(&self.source, self.policy, self.settings, &built, public, units);
+        let number = public.map_or(Number::Private, Number::Public);
+        let bounding = bounding::bound(&self.source, self.policy, self.settings, &built, number, units);
         let row_is_unit = !public_groups && bounding.rows() == 1;
-        weights::centre(&mut self.parts, &mut self.outputs, row_is_unit);
+        sums::centre(&mut self.parts, &mut self.outputs, row_is_unit);
         for p in &mut self.parts {
             p.linf = p.in_one_group(bounding.rows()).ok_or_else(too_wide)?;
         }
@@ -112,12 +104,7 @@ impl Builder<'_, '_> {
             return Err(nothing_depends(select.pos).into());
         }
         let mut expressions: Vec<&Scalar> = built.iter().map(|k| &k.scalar).collect();
-        expressions.extend(self.parts.iter().filter_map(|p| match &p.kind {
-            PartKind::Count(arg) | PartKind::Units(arg) => arg.as_ref(),
-            PartKind::Values(x) => Some(x),
-            PartKind::Sum(s) | PartKind::SumOfValues(s) => Some(s.arg()),
-            PartKind::Point(_) => None,
-        }));
+        expressions.extend(self.parts.iter().filter_map(|p| p.kind.argument()));
         let work = self.flattener.work(&self.source, &expressions, self.sizes, select.pos)?;
         let given = self.flattener.given.used();
         let by_given = |k: &Key| k.domain.as_ref().is_some_and(|(d, _)| d.is_given());

@@ -1,66 +1,14 @@
-//! A release, and the integers that it has.
+//! A release: a private relation, its groups, and the integers that are released of each.
 
-use super::output::Output;
 use crate::Bounding;
+use crate::aggregates::PartKind;
+use crate::aggregates::{Cells, Drawn, Output, Part};
 use crate::algebra::source::PrivateSource;
 use crate::bound::bounding::{Norm, Spread};
 use crate::bound::work::Work;
-use crate::expr::{GridValue, Scalar};
+use crate::expr::Scalar;
 use crate::groups::key::Key;
-use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
-use dp::Pick;
-use schema::SqlType;
 use sql::ast::{Aggregate, SelectId};
-
-/// A released integer per group.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Part {
-    /// What is counted or summed.
-    pub kind: PartKind,
-    /// How much one unit can change it in one group, in grid units.
-    pub linf: u128,
-    /// Its name in messages.
-    pub label: String,
-}
-
-/// What a part counts or sums.
-#[derive(Clone, Debug, PartialEq)]
-pub enum PartKind {
-    /// Rows where the argument is not NULL (all rows without one).
-    Count(Option<Scalar>),
-    /// Distinct units: of all rows, or of those where the argument is not NULL.
-    Units(Option<Scalar>),
-    /// Distinct values, but for NULL: in a release of its own, with their sum where that is asked for.
-    Values(Scalar),
-    /// A sum of distinct values on a grid, of which each counts once.
-    SumOfValues(GridValue),
-    /// A sum of values on a grid.
-    Sum(GridValue),
-    /// A point of its cells.
-    Point(dp::Pick),
-}
-
-impl Part {
-    /// How much a unit changes it in a group where so many of its rows count, in grid units; None where no number holds it.
-    pub(super) fn in_one_group(&self, rows: u32) -> Option<u128> {
-        match &self.kind {
-            PartKind::Count(_) => Some(rows.into()),
-            PartKind::Units(_) => Some(1),
-            PartKind::Sum(s) => u128::from(rows).checked_mul(s.bound()),
-            PartKind::Point(_) | PartKind::Values(_) | PartKind::SumOfValues(_) => Some(self.linf),
-        }
-    }
-}
-
-impl PartKind {
-    /// The values of a sum.
-    pub fn on_grid(&self) -> Option<&GridValue> {
-        match self {
-            Self::Sum(s) | Self::SumOfValues(s) => Some(s),
-            _ => None,
-        }
-    }
-}
 
 /// One maximal private aggregate.
 #[derive(Clone, Debug, PartialEq)]
@@ -162,11 +110,17 @@ impl Release {
 
     /// Whose distinct values are counted or added up, where they are.
     pub fn values(&self) -> Option<&Scalar> {
-        match &self.parts.first()?.kind {
-            PartKind::Values(x) => Some(x),
-            PartKind::SumOfValues(s) => Some(s.arg()),
-            _ => None,
-        }
+        self.parts.first()?.kind.values()
+    }
+
+    /// Its parts with their noise.
+    pub fn drawn(&self) -> Drawn<'_> {
+        self.added_up(1)
+    }
+
+    /// Its parts with their noise, where so many groups of it are added up.
+    pub fn added_up(&self, groups: usize) -> Drawn<'_> {
+        Drawn { parts: &self.parts, spec: &self.spec, cells: self.cells.as_ref(), groups }
     }
 
     /// In which norm rows are spread over groups, where they are: that of the noise.
@@ -203,51 +157,6 @@ impl Release {
     /// Nothing private is read: public groups without aggregates.
     pub fn is_domain_only(&self) -> bool {
         self.public_groups && self.parts.is_empty()
-    }
-}
-
-/// What the points are.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Axis {
-    /// Multiples of a step, in the value's unit or in seconds since 1970, where the key says how many steps. What lies
-    /// beyond the ends counts as the nearest.
-    Grid {
-        /// Distance of neighbouring points.
-        step: BigDecimal,
-        /// Where values lie.
-        low: BigDecimal,
-        /// Where values lie.
-        high: BigDecimal,
-        /// The type of the values.
-        of: SqlType,
-    },
-    /// The values of the key itself.
-    Values,
-    /// These values, of which the key is the place: constants as text.
-    Listed(Vec<String>),
-}
-
-/// Cells: the last key is a point.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Cells {
-    /// What points are.
-    pub axis: Axis,
-    /// How many a group has, at most.
-    pub points: usize,
-    /// What is chosen, one for each part.
-    pub picks: Vec<Pick>,
-    /// What one unit's cells weigh together.
-    pub weight: u32,
-}
-
-impl Cells {
-    /// The first point, where points are whole numbers: others are counted from it.
-    pub fn first(&self) -> Option<i64> {
-        match &self.axis {
-            Axis::Grid { step, low, .. } => (low / step).with_scale_round(0, RoundingMode::Floor).to_i64(),
-            Axis::Listed(_) => Some(0),
-            Axis::Values => None,
-        }
     }
 }
 

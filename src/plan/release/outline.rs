@@ -1,7 +1,7 @@
 //! What a release needs noise for.
 
-use super::model::{Part, Release};
-use super::weights;
+use super::model::Release;
+use crate::aggregates::{Part, weights};
 use crate::bound::bounding::{self, Spread};
 use dp::Sensitivity;
 

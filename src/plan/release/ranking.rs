@@ -5,9 +5,9 @@
 //! is that of k groups, at half of ε, and each choice takes a share of the other half. Which errs less follows from public
 //! numbers, and is computed before a row is read.
 
-use super::model::{PartKind, Ranking, Release};
-use super::output::Output;
+use super::model::{Ranking, Release};
 use crate::Settings;
+use crate::aggregates::counts::Count;
 use crate::bound::bounding::Groups;
 use crate::words::short;
 use sql::ast::*;
@@ -30,10 +30,7 @@ pub(crate) fn decide(
     settings: &Settings,
 ) {
     let ([release], Some(k)) = (releases, k) else { return };
-    if !is_asked(release, s, order_by)
-        || settings.question
-        || usize::try_from(k).unwrap_or(usize::MAX) >= groups
-    {
+    if !is_asked(release, s, order_by) || settings.question || !usize::try_from(k).is_ok_and(|k| k < groups) {
         return;
     }
     let mut few = release.clone();
@@ -70,9 +67,8 @@ pub(crate) fn decide(
 
 /// Whether a release is of counts alone, of which the greatest are asked for, and groups are all that stands between.
 fn is_asked(r: &Release, s: &Select, order_by: &[OrderItem]) -> bool {
-    let counts = |p: &super::Part| matches!(p.kind, PartKind::Count(_) | PartKind::Units(_));
-    let one = matches!(r.parts.as_slice(), [p] if counts(p))
-        && r.outputs.iter().all(|(_, o)| matches!(o, Output::Count(0)));
+    let one = matches!(r.parts.as_slice(), [p] if p.kind.counts())
+        && r.outputs.iter().all(|(_, o)| o.of() == Some(&Count { part: 0 }));
     let several = matches!(
         r.bounding.of_groups(),
         Groups::Spread(_) | Groups::Exact(_) | Groups::NoMoreRows(_) | Groups::Ranked(_)

@@ -4,7 +4,8 @@
 //! count or sum that is compared with a constant. The comparison leaves the statement, because it is decided over exact
 //! integers where those may be reached; what is above it stays, and finishes over the rows that passed.
 
-use crate::release::{Output, PartKind, Release};
+use crate::aggregates::{Count, Sum};
+use crate::release::Release;
 use crate::syntax::grouping::has_aggregate;
 use crate::{Plan, PlanError, Question, Settings};
 use answer::{ClientError, SqlState};
@@ -249,11 +250,14 @@ fn question(release: &mut Release, comparison: Comparison, terms: Terms<'_>) -> 
             .into());
     }
     let [part] = release.parts.as_slice() else { return Err(one_release(stream).into()) };
-    let (least, grid) = match (&part.kind, release.outputs.as_slice()) {
-        (PartKind::Count(_) | PartKind::Units(_), [(_, Output::Count(_))]) => {
+    let [(_, output)] = release.outputs.as_slice() else { return Err(one_release(stream).into()) };
+    let (least, grid) = match part.kind.on_grid() {
+        None if part.kind.counts() && output.of::<Count>().is_some() => {
             (BigDecimal::zero(), BigDecimal::from(1))
         }
-        (PartKind::Sum(s), [(_, Output::Sum(..))]) if s.centre() == 0 => (s.range().0, s.grid().clone()),
+        Some(s) if part.kind.adds_rows() && s.centre() == 0 && output.of::<Sum>().is_some() => {
+            (s.range().0, s.grid().clone())
+        }
         _ => return Err(one_release(stream).into()),
     };
     if stream.variant.is_monotone() {

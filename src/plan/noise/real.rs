@@ -2,12 +2,20 @@
 
 /// A factor: known, or the text of a float8.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Real {
+pub enum Real {
+    /// A number.
     Known(f64),
+    /// What computes it.
     Text(String),
 }
 
 impl Real {
+    /// What a text computes, as a float8.
+    pub fn of(text: &str) -> Self {
+        Self::Text(format!("({text})::pg_catalog.float8"))
+    }
+
+    /// The product.
     pub fn times(&self, other: &Self) -> Self {
         match (self, other) {
             (Self::Known(a), Self::Known(b)) => Self::Known(a * b),
@@ -17,6 +25,7 @@ impl Real {
         }
     }
 
+    /// The sum.
     pub fn plus(&self, other: &Self) -> Self {
         match (self, other) {
             (Self::Known(a), Self::Known(b)) => Self::Known(a + b),
@@ -25,11 +34,12 @@ impl Real {
         }
     }
 
+    /// The number of the other sign.
     pub fn negated(&self) -> Self {
         self.times(&Self::Known(-1.0))
     }
 
-    /// NULL where the divisor is 0.
+    /// The quotient; NULL where the divisor is 0.
     pub fn divided_by(&self, other: &Self) -> Self {
         match (self, other) {
             (Self::Known(0.0), _) => Self::Known(0.0),
@@ -38,6 +48,7 @@ impl Real {
         }
     }
 
+    /// The number without its sign.
     pub fn magnitude(&self) -> Self {
         match self {
             Self::Known(a) => Self::Known(a.abs()),
@@ -53,6 +64,7 @@ impl Real {
         }
     }
 
+    /// The sum of all.
     pub fn sum(all: impl Iterator<Item = Self>) -> Self {
         all.fold(Self::Known(0.0), |sum, x| sum.plus(&x))
     }

@@ -4,10 +4,12 @@
 //! knows what to join: the key itself is the place of a value among those that the text lists, or a step of a grid of whole
 //! values, and NULL for what is not among them.
 
-use super::builder::{Builder, Result};
-use super::model::Axis;
-use super::output::Output;
-use super::points::{MOST_PRIVATE_POINTS, pick};
+use super::chosen::Points;
+use super::grid::{MOST_PRIVATE_POINTS, pick};
+use crate::aggregates::builder::{Builder, Call, Result};
+use crate::aggregates::entry::{Entry, Form};
+use crate::aggregates::estimator::Output;
+use crate::aggregates::part::Axis;
 use crate::expr::domain::Domain;
 use crate::expr::{Scalar, filtered};
 use crate::groups;
@@ -15,6 +17,7 @@ use crate::groups::key::Key;
 use answer::ClientError;
 use bigdecimal::BigDecimal;
 use dp::Pick;
+use num_bigint::BigInt;
 use schema::SqlType;
 use sql::ast::*;
 
@@ -24,9 +27,22 @@ const LISTED: &str = "List the values: mode() WITHIN GROUP (ORDER BY x) … WHER
 /// How far days are apart on a grid.
 const SECONDS_OF_A_DAY: u32 = 86_400;
 
+pub(super) const ENTRIES: &[Entry] = &[Entry {
+    name: "mode",
+    hint: "mode",
+    within_group: true,
+    forms: &[Form {
+        written: "mode() WITHIN GROUP (ORDER BY x)",
+        from: "a choice among public values, by how many rows have each",
+        and: "one of the values; there is always an answer",
+    }],
+    ask: |b, call| b.mode(call),
+}];
+
 impl Builder<'_, '_> {
-    /// Notes that a most frequent value is asked for; `when` is FILTER.
-    pub(super) fn mode(&mut self, a: &Aggregate, x: &Expr, when: Option<&Scalar>, pos: Pos) -> Result<()> {
+    fn mode(&mut self, call: &Call<'_>) -> Result<Option<Output>> {
+        call.not_distinct()?;
+        let (x, when, pos) = (&call.ordered(0)?.expr, call.when.as_ref(), call.pos);
         let (key, written) = self.key(x)?;
         let mut keys = [key];
         let given = (self.policy, self.settings, self.sizes);
@@ -51,9 +67,9 @@ impl Builder<'_, '_> {
         };
         self.request(key, axis, pos, |all| {
             let parts = vec![pick(all, Pick::Mode)];
-            (a.clone(), Output::Points { parts, array: false, ty })
+            (call.aggregate.clone(), Points { parts, array: false, ty }.into())
         });
-        Ok(())
+        Ok(None)
     }
 
     /// The key that says which of these values x is, where groups are private.
@@ -68,7 +84,7 @@ impl Builder<'_, '_> {
         let (ty, label) = (key.scalar.ty().clone(), &key.label);
         let values = match domain {
             Domain::Bool => ["false", "true"].map(str::to_owned).to_vec(),
-            Domain::Values(values) if values.len() <= MOST_PRIVATE_POINTS => values,
+            Domain::Values(values) if fits(&values) => values,
             Domain::Series { .. } | Domain::Days { .. } if ty.is_number() || ty == SqlType::Date => {
                 let apart = match domain {
                     Domain::Series { step, .. } => step,
@@ -94,11 +110,16 @@ impl Builder<'_, '_> {
         if let Some(when) = when {
             scalar = filtered(when.clone(), scalar);
         }
-        let last = BigDecimal::from(u32::try_from(values.len().saturating_sub(1)).unwrap_or(u32::MAX));
+        let last = BigDecimal::from(BigInt::from(values.len().saturating_sub(1)));
         let domain = Domain::Series { lo: BigDecimal::from(0), hi: last, step: BigDecimal::from(1) };
         let label = format!("values of {label}");
         Ok((Key { expr, scalar, domain: Some((domain, false)), label }, Axis::Listed(values)))
     }
+}
+
+/// Whether there are no more values than points.
+fn fits(values: &[String]) -> bool {
+    u32::try_from(values.len()).is_ok_and(|n| n <= MOST_PRIVATE_POINTS)
 }
 
 /// Refuses values that a fetch over private groups cannot tell by its own text.

@@ -1,25 +1,23 @@
 //! How far noise reaches in variances, covariances and what follows from them: to first order, by derivatives.
 
-use super::reach::{column, float, part};
-use super::real::Real;
-use super::released::Row;
-use super::uncertain::{Number, Range, merged};
+use super::moment::{Moment, Variable};
+use super::statistic::Statistic;
+use crate::aggregates::drawn::Released;
+use crate::noise::number::{Number, Range, merged};
+use crate::noise::real::Real;
 use bigdecimal::{BigDecimal, ToPrimitive, Zero};
-use plan::reach::noise;
-use plan::release::output::{Moment, Statistic, Variable};
-use plan::release::{PartKind, Release};
 
 /// A statistic, of which `text` is the value.
-pub(super) fn moment(row: &Row<'_>, r: &Release, m: &Moment, text: &str) -> Number {
+pub(super) fn number(released: &Released<'_>, m: &Moment, text: &str) -> Number {
     match m.what {
-        Statistic::Variance { sample, root } => variance(row, r, m, (sample, root), float(text)),
+        Statistic::Variance { sample, root } => variance(released, m, (sample, root), Real::of(text)),
         // About 0 a square is no line.
         Statistic::Determination => {
             let root = Moment { what: Statistic::Correlation, ..m.clone() };
-            let root = of_means(row, r, &root, &format!("pg_catalog.sqrt({text})"));
-            Number { root: Some(Box::new(root)), ..of_means(row, r, m, text) }
+            let root = of_means(released, &root, &format!("pg_catalog.sqrt({text})"));
+            Number { root: Some(Box::new(root)), ..of_means(released, m, text) }
         }
-        _ => of_means(row, r, m, text),
+        _ => of_means(released, m, text),
     }
 }
 
@@ -28,30 +26,27 @@ fn decimal(x: &BigDecimal) -> f64 {
 }
 
 /// What was taken off each value of a sum, less another centre.
-fn offset(r: &Release, part: usize, less: &BigDecimal) -> f64 {
-    match r.parts.get(part).map(|p| &p.kind) {
-        Some(PartKind::Sum(g)) => decimal(&(BigDecimal::from(g.centre()) * g.grid() - less)),
-        _ => 0.0,
-    }
+fn offset(released: &Released<'_>, part: usize, less: &BigDecimal) -> f64 {
+    decimal(&(released.drawn.centre(part) - less))
 }
 
 /// A variance: c + q/n - d² with d = d₀ + s/n, from the released sums s of deviations and q of their squares. It changes with q
 /// by 1/n, with s by -2d/n and with n by (2d·s/n - q/n)/n; times n/(n - 1) for a sample; and its root by as much divided by twice
 /// that.
-fn variance(row: &Row<'_>, r: &Release, m: &Moment, (sample, root): (bool, bool), value: Real) -> Number {
-    let n = part(row, r, m.count);
+fn variance(released: &Released<'_>, m: &Moment, (sample, root): (bool, bool), value: Real) -> Number {
+    let n = released.part(m.count);
     let unit = Real::Known(1.0).divided_by(&n.value);
     let mut terms = Vec::new();
     let mut of_count = Real::Known(0.0);
     if let Some(squares) = m.x.squares {
-        let q = part(row, r, squares);
+        let q = released.part(squares);
         terms = merged(terms, q.slopes(&unit));
         of_count = q.value.times(&unit).negated();
     }
     if let Some(sum) = m.x.sum {
-        let s = part(row, r, sum);
+        let s = released.part(sum);
         let mean = s.value.times(&unit);
-        let d = mean.plus(&Real::Known(offset(r, sum, &m.x.centre)));
+        let d = mean.plus(&Real::Known(offset(released, sum, &m.x.centre)));
         terms = merged(terms, s.slopes(&d.times(&unit).times(&Real::Known(-2.0))));
         of_count = of_count.plus(&d.times(&mean).times(&Real::Known(2.0)));
     }
@@ -63,7 +58,7 @@ fn variance(row: &Row<'_>, r: &Release, m: &Moment, (sample, root): (bool, bool)
         (false, true) => most,
         (false, false) => most * most,
     };
-    let when = format!("{} >= {}", row.column(m.count), if sample { 2 } else { 1 });
+    let when = format!("{} >= {}", released.column(m.count), if sample { 2 } else { 1 });
     let range = Some(Range { low: 0.0, high, when });
     let mut number = Number { value: value.clone(), terms, ratio: None, range, root: None };
     if sample {
@@ -95,13 +90,13 @@ struct Mean {
 /// their products; v, w and k are the variances and the covariance that follow, dx and dy the deviations of the means.
 /// f divides by v or w; where one is not more than three standard deviations above 0, derivatives say nothing, and the noise is
 /// unknown: NULL.
-fn of_means(row: &Row<'_>, r: &Release, m: &Moment, text: &str) -> Number {
+fn of_means(released: &Released<'_>, m: &Moment, text: &str) -> Number {
     let zero = BigDecimal::zero();
-    let centre = |part: Option<usize>, less: &BigDecimal| part.map_or(0.0, |p| offset(r, p, less));
+    let centre = |part: Option<usize>, less: &BigDecimal| part.map_or(0.0, |p| offset(released, p, less));
     let sum = |v: Option<&Variable>| v.and_then(|v| v.sum);
     let squares = |v: Option<&Variable>| v.and_then(|v| v.squares);
     let (x, y) = (Some(&m.x), m.y.as_ref());
-    let [fa, fb, fp, fq, fc] = derivatives(m);
+    let [fa, fb, fp, fq, fc] = m.what.derivatives(decimal(&m.x.centre));
     let of = |name, part: Option<usize>, less: &BigDecimal, by| Mean {
         name,
         part,
@@ -115,9 +110,9 @@ fn of_means(row: &Row<'_>, r: &Release, m: &Moment, text: &str) -> Number {
         of("q", squares(y), &zero, fq),
         of("c", m.products, &zero, fc),
     ];
-    let n = float(&row.column(m.count)).text();
+    let n = Real::of(&released.column(m.count)).text();
     let noises = |part: usize| {
-        let (noise, added) = (noise(r, part), row.carried.and_then(|c| c.added.as_ref()));
+        let (noise, added) = (released.drawn.noise(part), released.row.added());
         let times = added.map_or(Real::Known(1.0), |n| Real::Text(n.clone()));
         [noise.variance, noise.fourth].map(|x| Real::Known(x).times(&times).text())
     };
@@ -128,7 +123,7 @@ fn of_means(row: &Row<'_>, r: &Release, m: &Moment, text: &str) -> Number {
         let name = mean.name;
         match mean.part {
             Some(part) => {
-                known.push(format!("{} / NULLIF({n}, 0) AS {name}", float(&row.column(part)).text()));
+                known.push(format!("{} / NULLIF({n}, 0) AS {name}", Real::of(&released.column(part)).text()));
                 known.push(with_noise(name, &noises(part)));
                 sums.push(mean);
             }
@@ -157,23 +152,15 @@ fn of_means(row: &Row<'_>, r: &Release, m: &Moment, text: &str) -> Number {
     let told = |v: &str, square: &str, mean: &str, d: &str| {
         format!("s.{v} > 0 AND s.{v} * s.{v} > {}", spread(square, mean, d))
     };
-    let clear = match m.what {
-        Statistic::Correlation | Statistic::Determination => {
-            format!("{} AND {}", told("v", "p", "a", "dx"), told("w", "q", "b", "dy"))
-        }
-        Statistic::Slope | Statistic::Intercept => told("v", "p", "a", "dx"),
-        _ => "true".to_owned(),
-    };
+    let [by_v, by_w] = m.what.divides_by();
+    let clear = by_v.then(|| told("v", "p", "a", "dx")).into_iter();
+    let clear: Vec<String> = clear.chain(by_w.then(|| told("w", "q", "b", "dy"))).collect();
+    let clear = if clear.is_empty() { "true".to_owned() } else { clear.join(" AND ") };
     let by: Vec<String> =
         sums.iter().map(|m| format!("CASE WHEN {clear} THEN {} END AS f{}", m.by, m.name)).collect();
     let own: Vec<String> = sums.iter().map(|m| format!("s.{0} * s.f{0}", m.name)).collect();
     let own = if own.is_empty() { "0".to_owned() } else { own.join(" + ") };
-    let (value, times) = match m.what {
-        Statistic::Squares => ("s.v", "1"),
-        Statistic::Products => ("s.k", "1"),
-        Statistic::Covariance { sample: true } => ("0", "1 / NULLIF(s.n - 1, 0)"),
-        _ => ("0", "1 / NULLIF(s.n, 0)"),
-    };
+    let (value, times) = m.what.of_rows();
     let steps = [
         deviations,
         spreads,
@@ -189,13 +176,12 @@ fn of_means(row: &Row<'_>, r: &Release, m: &Moment, text: &str) -> Number {
             names.map(|name| format!("(s.f{name} * s.t) ^ {power} * s.{noise}{name}")).collect();
         Real::Text(format!("(SELECT {} FROM {rows} AS s)", terms.join(" + ")))
     };
-    let gaussian =
-        std::iter::once(m.count).chain(sums.iter().filter_map(|m| m.part)).all(|p| noise(r, p).fourth == 0.0);
+    let all = || std::iter::once(m.count).chain(sums.iter().filter_map(|m| m.part));
+    let gaussian = all().all(|p| released.drawn.noise(p).fourth == 0.0);
     let fourth = if gaussian { Real::Known(0.0) } else { total(4, "k") };
-    let parts = std::iter::once(m.count).chain(sums.iter().filter_map(|m| m.part));
-    let parts = parts.flat_map(|p| part(row, r, p).terms.into_iter().flat_map(|t| t.parts)).collect();
+    let parts = all().flat_map(|p| released.part(p).terms.into_iter().flat_map(|t| t.parts)).collect();
     let range = range(m, format!("{text} IS NOT NULL"));
-    Number { range: Some(range), ..column(text.to_owned(), total(2, "v"), fourth, parts) }
+    Number { range: Some(range), ..Number::column(text.to_owned(), total(2, "v"), fourth, parts) }
 }
 
 /// Columns with the variance and the fourth cumulant of a part's noise.
@@ -203,54 +189,9 @@ fn with_noise(name: &str, [variance, fourth]: &[String; 2]) -> String {
     format!("{variance} AS v{name}, {fourth} AS k{name}")
 }
 
-/// The derivatives of f by a, b, p, q and c.
-fn derivatives(m: &Moment) -> [String; 5] {
-    let texts = |all: [&str; 5]| all.map(str::to_owned);
-    match m.what {
-        Statistic::Variance { .. } | Statistic::Squares => texts(["-2 * s.dx", "0", "1", "0", "0"]),
-        Statistic::Covariance { .. } | Statistic::Products => texts(["-s.dy", "-s.dx", "0", "0", "1"]),
-        Statistic::Correlation => [
-            "(s.k * s.dx / s.v - s.dy)",
-            "(s.k * s.dy / s.w - s.dx)",
-            "-0.5 * s.k / s.v",
-            "-0.5 * s.k / s.w",
-            "1",
-        ]
-        .map(|f| format!("{f} / pg_catalog.sqrt(s.v * s.w)")),
-        Statistic::Determination => [
-            "2 * (s.k * s.dx / s.v - s.dy)",
-            "2 * (s.k * s.dy / s.w - s.dx)",
-            "-s.k / s.v",
-            "-s.k / s.w",
-            "2",
-        ]
-        .map(|f| format!("{f} * s.k / s.v / s.w")),
-        Statistic::Slope => {
-            texts(["(2 * s.k * s.dx / s.v - s.dy) / s.v", "-s.dx / s.v", "-s.k / s.v / s.v", "0", "1 / s.v"])
-        }
-        // The mean of y, less the slope times the mean of x.
-        Statistic::Intercept => {
-            let mean = format!("({} + s.dx)", Real::Known(decimal(&m.x.centre)).text());
-            [
-                format!("-s.k / s.v - {mean} * (2 * s.k * s.dx / s.v - s.dy) / s.v"),
-                format!("1 + {mean} * s.dx / s.v"),
-                format!("{mean} * s.k / s.v / s.v"),
-                "0".to_owned(),
-                format!("-{mean} / s.v"),
-            ]
-        }
-    }
-}
-
 /// Where a statistic lies whatever the noise is, on the condition that there is one.
 fn range(m: &Moment, when: String) -> Range {
     let most = decimal(&m.x.half) * m.y.as_ref().map_or(0.0, |y| decimal(&y.half));
-    let (low, high) = match m.what {
-        Statistic::Covariance { sample: false } => (-most, most),
-        Statistic::Correlation => (-1.0, 1.0),
-        Statistic::Determination => (0.0, 1.0),
-        Statistic::Variance { .. } | Statistic::Squares => (0.0, f64::INFINITY),
-        _ => (f64::NEG_INFINITY, f64::INFINITY),
-    };
+    let (low, high) = m.what.ends(most);
     Range { low, high, when }
 }

@@ -14,10 +14,10 @@ pub(super) fn distance(
     low: &BigDecimal,
     high: &BigDecimal,
     lattice: Option<&BigDecimal>,
-    most: usize,
+    most: u32,
 ) -> BigDecimal {
     // Both ends are rounded outwards, which may add one.
-    let steps = BigDecimal::from(u32::try_from(most).unwrap_or(u32::MAX)) - BigDecimal::from(2);
+    let steps = BigDecimal::from(most) - BigDecimal::from(2);
     let least = (high - low) / steps;
     if ty.is_datetime() {
         let finest = if *ty == SqlType::Date { SECONDS_PER_DAY } else { 1 };

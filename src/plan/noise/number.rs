@@ -3,36 +3,43 @@
 //! Noise moves through a number as through its derivatives: of x = f(a₁, …) with independent noise of variance vⱼ on each aⱼ it
 //! has the variance V = Σ(∂f/∂aⱼ)²·vⱼ and the fourth cumulant F = Σ(∂f/∂aⱼ)⁴·κⱼ. Both are exact where f is linear. Ends lie
 //! k·√V away, where k is that of a sum of Laplace and Gaussian variables with the excess kurtosis F/V²
-//! (`plan::reach::quantile`). A ratio N / D has the ends of Fieller's interval instead (1954), which holds for small D, too: all
+//! ([`super::quantile`]). A ratio N / D has the ends of Fieller's interval instead (1954), which holds for small D, too: all
 //! θ with |N - θ·D| ≤ k·σ(N - θ·D). Where numbers may share their noise, standard deviations are added, which is never too
 //! little.
 
+use super::draw::Part;
+use super::quantile::Quantile;
 use super::real::Real;
-use plan::reach::Part;
-use plan::reach::quantile::Quantile;
 use sql::ast::Reach;
 use std::collections::BTreeSet;
 
 /// One source of noise in a number.
 #[derive(Clone)]
-pub(super) struct Term {
+pub struct Term {
     /// Which: the text of its column.
     pub atom: String,
     /// By how much the number changes with it.
     pub slope: Real,
+    /// The variance of the noise.
     pub variance: Real,
+    /// Its fourth cumulant.
     pub fourth: Real,
     /// How far its values are apart, where that is known.
     pub step: Option<f64>,
+    /// The released integers that it is of.
     pub parts: BTreeSet<Part>,
 }
 
 /// A number, its noise to first order, and the ratio that it is, if it is one.
 #[derive(Clone)]
-pub(super) struct Number {
+pub struct Number {
+    /// What is computed.
     pub value: Real,
+    /// Its noise, to first order.
     pub terms: Vec<Term>,
+    /// The ratio that it is.
     pub ratio: Option<Box<Ratio>>,
+    /// Where it lies.
     pub range: Option<Range>,
     /// It is the square of this one, of which the ends are better known where it may be 0.
     pub root: Option<Box<Number>>,
@@ -40,8 +47,10 @@ pub(super) struct Number {
 
 /// Where a number lies whatever the noise is.
 #[derive(Clone)]
-pub(super) struct Range {
+pub struct Range {
+    /// The least that it can be.
     pub low: f64,
+    /// The most that it can be.
     pub high: f64,
     /// The condition on which there is a number.
     pub when: String,
@@ -49,16 +58,34 @@ pub(super) struct Range {
 
 /// A quotient of numbers that are linear in their noise.
 #[derive(Clone)]
-pub(super) struct Ratio {
+pub struct Ratio {
     over: Number,
     under: Number,
 }
 
 impl Number {
+    /// Without noise.
     pub fn exact(value: Real) -> Self {
         Self { value, terms: Vec::new(), ratio: None, range: None, root: None }
     }
 
+    /// Of which nothing is known.
+    pub fn unknown() -> Self {
+        Self::exact(Real::Text("NULL::pg_catalog.float8".into()))
+    }
+
+    /// Its own only term.
+    pub fn one(value: Real, term: Term) -> Self {
+        Self { value, terms: vec![term], ratio: None, range: None, root: None }
+    }
+
+    /// A column that is its own only term, with what is told of its noise beside it.
+    pub fn column(atom: String, variance: Real, fourth: Real, parts: BTreeSet<Part>) -> Self {
+        let value = Real::of(&atom);
+        Self::one(value, Term { atom, slope: Real::Known(1.0), variance, fourth, step: None, parts })
+    }
+
+    /// Its terms as they are in a number that changes with it by this factor.
     pub fn slopes(&self, factor: &Real) -> Vec<Term> {
         self.terms.iter().map(|t| Term { slope: t.slope.times(factor), ..t.clone() }).collect()
     }
@@ -72,6 +99,7 @@ impl Number {
         Self { value: self.value.times(factor), terms: self.slopes(factor), ratio, range: None, root: None }
     }
 
+    /// The sum.
     pub fn plus(&self, other: &Self) -> Self {
         let terms = merged(self.terms.clone(), other.terms.clone());
         // c + N / D = (c·D + N) / D.
@@ -84,6 +112,7 @@ impl Number {
         Self { value: self.value.plus(&other.value), terms, ratio, range: None, root: None }
     }
 
+    /// The product.
     pub fn multiplied(&self, other: &Self) -> Self {
         if other.terms.is_empty() {
             return self.times(&other.value);
@@ -95,6 +124,7 @@ impl Number {
         Self { value: self.value.times(&other.value), terms, ratio: None, range: None, root: None }
     }
 
+    /// The quotient.
     pub fn divided(&self, other: &Self) -> Self {
         if other.terms.is_empty() {
             return self.times(&Real::Known(1.0).divided_by(&other.value));
@@ -103,7 +133,7 @@ impl Number {
         Self::ratio(self.clone(), other.clone(), linear)
     }
 
-    /// θ = N / D changes with N by 1 / D, and with D by -θ / D.
+    /// The ratio of two numbers, which are linear in their noise or not: θ = N / D changes with N by 1 / D, and with D by -θ / D.
     pub fn ratio(over: Number, under: Number, linear: bool) -> Self {
         let value = over.value.divided_by(&under.value);
         let part = Real::Known(1.0).divided_by(&under.value);
@@ -114,7 +144,7 @@ impl Number {
 }
 
 /// Terms of two numbers that are added up: what both have has one slope.
-pub(super) fn merged(mut one: Vec<Term>, other: Vec<Term>) -> Vec<Term> {
+pub fn merged(mut one: Vec<Term>, other: Vec<Term>) -> Vec<Term> {
     for t in other {
         match one.iter_mut().find(|have| have.atom == t.atom) {
             Some(have) => have.slope = have.slope.plus(&t.slope),
@@ -177,7 +207,7 @@ fn step(terms: &[Term]) -> Option<f64> {
 }
 
 /// What is asked of a number.
-pub(super) fn reached(what: Reach, number: &Number, quantile: Quantile) -> Real {
+pub fn reached(what: Reach, number: &Number, quantile: Quantile) -> Real {
     let (variance, fourth) = moments(&number.terms);
     match what {
         Reach::Variance => variance,

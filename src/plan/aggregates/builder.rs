@@ -1,0 +1,183 @@
+//! What a release is built from, as it comes together.
+
+use super::estimator::Output;
+use super::part::{Axis, Part, PartKind};
+use crate::algebra::source::PrivateSource;
+use crate::expr::{Node, Scalar, filtered};
+use crate::facts::Counts;
+use crate::groups::key::Key;
+use crate::own::flatten::Flattener;
+use crate::{PlanError, Settings};
+use answer::{ClientError, SqlState};
+use dp::Pick;
+use policy::Policy;
+use sql::ast::*;
+
+pub(crate) type Result<T> = std::result::Result<T, PlanError>;
+
+/// Builds the release of one SELECT.
+pub(crate) struct Builder<'a, 'b> {
+    pub(crate) flattener: &'b mut Flattener<'a>,
+    pub(crate) policy: &'a Policy,
+    pub(crate) settings: &'b Settings,
+    pub(crate) sizes: &'b Counts<'b>,
+    pub(crate) source: PrivateSource,
+    pub(crate) parts: Vec<Part>,
+    pub(crate) outputs: Vec<(Aggregate, Output)>,
+    /// Choices among points, each a release of its own.
+    pub(crate) requests: Vec<Request>,
+    /// Distinct values that are counted or added up, those of each expression in releases of their own.
+    pub(crate) distinct: Vec<Distinct>,
+    /// How many public groups there are, once it is known.
+    pub(crate) group_count: usize,
+    /// Groups are public, once it is known.
+    pub(crate) public: bool,
+}
+
+impl<'a, 'b> Builder<'a, 'b> {
+    /// Starts from a SELECT over private rows.
+    pub fn new(
+        flattener: &'b mut Flattener<'a>,
+        policy: &'a Policy,
+        settings: &'b Settings,
+        sizes: &'b Counts<'b>,
+        select: &Select,
+    ) -> Result<Self> {
+        let source = flattener.flatten(select)?;
+        Ok(Self {
+            flattener,
+            policy,
+            settings,
+            sizes,
+            source,
+            parts: Vec::new(),
+            outputs: Vec::new(),
+            requests: Vec::new(),
+            distinct: Vec::new(),
+            group_count: 1,
+            public: true,
+        })
+    }
+
+    pub(crate) fn lower(&mut self, e: &Expr) -> Result<Scalar> {
+        Ok(self.flattener.value(e)?)
+    }
+
+    /// The place of a part, which is released once.
+    pub(super) fn part(&mut self, kind: PartKind, label: &str) -> usize {
+        place(
+            &mut self.parts,
+            |p| p.kind == kind,
+            || Part { kind: kind.clone(), linf: 0, label: label.into() },
+        )
+    }
+
+    /// The count of the rows where a value is there, or of all.
+    pub(super) fn count_part(&mut self, arg: Option<&Scalar>) -> usize {
+        let kind = PartKind::Count(arg.filter(|a| a.nullable()).cloned());
+        let label = if arg.is_some_and(|a| a.nullable()) { "count of non-NULL rows" } else { "count(*)" };
+        self.part(kind, label)
+    }
+}
+
+/// The place of what is listed once.
+pub(super) fn place<T>(list: &mut Vec<T>, is: impl Fn(&T) -> bool, new: impl FnOnce() -> T) -> usize {
+    list.iter().position(is).unwrap_or_else(|| {
+        list.push(new());
+        list.len() - 1
+    })
+}
+
+pub(super) fn refuse(what: &str, pos: Pos) -> PlanError {
+    ClientError::unsupported(format!("{what} is not supported")).at(pos).into()
+}
+
+pub(crate) fn too_wide() -> PlanError {
+    ClientError::unsupported("the range of this sum is too wide for its grid")
+        .hint("Clamp it to a narrower range, or round it to fewer digits.")
+        .into()
+}
+
+/// Choices among the points of one value.
+pub(crate) struct Request {
+    pub(crate) key: Key,
+    pub(crate) axis: Axis,
+    pub(crate) picks: Vec<Pick>,
+    pub(crate) outputs: Vec<(Aggregate, Output)>,
+    /// Where it stands.
+    pub(crate) pos: Pos,
+}
+
+impl Request {
+    /// Whether it serves this aggregate already.
+    pub(super) fn has(&self, a: &Aggregate) -> bool {
+        self.outputs.iter().any(|(have, _)| have == a)
+    }
+}
+
+/// What is asked of distinct values of one expression: their number, or their sum on a grid and perhaps their number.
+pub(crate) struct Distinct {
+    /// The value, NULL where FILTER is not true.
+    pub(crate) of: Scalar,
+    pub(crate) parts: Vec<PartKind>,
+    pub(crate) outputs: Vec<(Aggregate, Output)>,
+    /// Where it stands.
+    pub(crate) pos: Pos,
+}
+
+impl Distinct {
+    /// Whether it serves this aggregate already.
+    pub(super) fn has(&self, a: &Aggregate) -> bool {
+        self.outputs.iter().any(|(have, _)| have == a)
+    }
+
+    /// Its name in messages.
+    pub(crate) fn name(&self) -> &'static str {
+        match self.outputs.first().map(|(a, _)| a.name) {
+            Some("sum") => "sum(DISTINCT x)",
+            Some("avg") => "avg(DISTINCT x)",
+            _ => "count(DISTINCT x)",
+        }
+    }
+}
+
+/// What is asked of distinct values.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// Their number.
+    Count,
+    /// Their sum.
+    Sum,
+    /// Their average.
+    Mean,
+}
+
+/// An aggregate over private rows, as it is asked for.
+pub(super) struct Call<'c> {
+    pub(super) aggregate: &'c Aggregate,
+    /// Its FILTER.
+    pub(super) when: Option<Scalar>,
+    /// Where it stands.
+    pub(super) pos: Pos,
+}
+
+impl Call<'_> {
+    /// A value where FILTER is true, else NULL: CASE WHEN w THEN x END.
+    pub(super) fn only(&self, x: Scalar) -> Scalar {
+        match &self.when {
+            None => x,
+            Some(when) => filtered(when.clone(), x),
+        }
+    }
+
+    /// Whether each value counts once; of none there are no others.
+    pub(super) fn is_of_distinct(&self, x: &Scalar) -> bool {
+        self.aggregate.distinct && !matches!(x.node(), Node::Null)
+    }
+
+    /// Refuses another number of arguments.
+    pub(super) fn takes<T>(&self, arguments: &str) -> Result<T> {
+        let m = format!("{} takes {arguments}", self.aggregate.name);
+        Err(ClientError::new(SqlState::UNDEFINED_FUNCTION, m).at(self.pos).into())
+    }
+}

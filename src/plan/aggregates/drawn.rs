@@ -1,0 +1,134 @@
+//! Parts with the noise that is drawn for them: how far off each is in its own unit, by public parameters alone (soundness
+//! rule 30), and the columns in which a finish finds them.
+
+use super::part::{Cells, Part};
+use crate::expr::GridValue;
+use crate::expr::print::number;
+use crate::noise::number::{Number, Term};
+use crate::noise::real::Real;
+use crate::noise::{self, PartNoise, cumulants};
+use bigdecimal::{BigDecimal, ToPrimitive, Zero};
+use std::collections::BTreeSet;
+
+/// The parts of a release, and the noise that is drawn for them.
+#[derive(Clone, Copy)]
+pub struct Drawn<'r> {
+    /// The parts.
+    pub parts: &'r [Part],
+    /// The noise.
+    pub spec: &'r dp::Spec,
+    /// Where points are chosen.
+    pub cells: Option<&'r Cells>,
+    /// How many released groups are added up, at most.
+    pub groups: usize,
+}
+
+impl Drawn<'_> {
+    /// The error of a part in its own unit that 95 % of draws stay within, where groups are added up: their number of steps
+    /// within it grows with the root.
+    pub fn error95(&self, part: usize) -> f64 {
+        let one = self.spec.aggregates.get(part).map_or(0.0, |n| n.error95());
+        // The cast rounds to 53 bits.
+        let steps = ((1.0 + 2.0 * one) * (self.groups as f64).sqrt() - 1.0) / 2.0;
+        steps * self.step(part)
+    }
+
+    /// From how many rows that decide on, by their noisy count, a condition counts as one that some row meets: where there is
+    /// none, noise reaches it once in forty draws.
+    pub fn deciding(&self, part: usize) -> i64 {
+        // The cast cuts at the ends.
+        (self.error95(part).ceil() as i64).max(1)
+    }
+
+    /// The value of a part in its own unit.
+    pub fn shown(&self, part: usize, value: i128) -> f64 {
+        // The cast rounds to 53 bits.
+        value as f64 * self.step(part)
+    }
+
+    /// The values that a part adds up.
+    pub fn on_grid(&self, part: usize) -> Option<&GridValue> {
+        self.parts.get(part).and_then(|p| p.kind.on_grid())
+    }
+
+    /// What is taken off each value of a sum, in its own unit.
+    pub fn centre(&self, sum: usize) -> BigDecimal {
+        let of = |s: &GridValue| BigDecimal::from(s.centre()) * s.grid();
+        self.on_grid(sum).map(of).unwrap_or_default()
+    }
+
+    /// What is taken off each value of a sum, as a float.
+    pub fn float_centre(&self, sum: usize) -> f64 {
+        self.centre(sum).to_f64().unwrap_or(f64::NAN)
+    }
+
+    /// The noise of a part.
+    pub fn noise(&self, part: usize) -> PartNoise {
+        let step = self.step(part);
+        let (variance, fourth) =
+            self.spec.aggregates.get(part).map_or((0.0, 0.0), |n| cumulants(&n.distribution));
+        PartNoise { variance: variance * step * step, fourth: fourth * step.powi(4), step }
+    }
+
+    /// How far values of a part are apart.
+    fn step(&self, part: usize) -> f64 {
+        self.on_grid(part).and_then(|g| g.grid().to_f64()).unwrap_or(1.0)
+    }
+}
+
+/// The columns of a relation in which parts are.
+pub trait Row {
+    /// The column of a part.
+    fn column(&self, part: usize) -> String;
+
+    /// Whose noise a part has, as other numbers of the row know it.
+    fn draw(&self, part: usize) -> noise::Part;
+
+    /// The text of how many released groups were added up, where it is not one.
+    fn added(&self) -> Option<&String>;
+}
+
+/// Parts as a finish finds them.
+pub struct Released<'r> {
+    /// Where.
+    pub row: &'r dyn Row,
+    /// What they are.
+    pub drawn: Drawn<'r>,
+}
+
+impl Released<'_> {
+    /// The column of a part.
+    pub fn column(&self, part: usize) -> String {
+        self.row.column(part)
+    }
+
+    /// The number in the column of a part: an integer times its grid.
+    pub fn part(&self, part: usize) -> Number {
+        let (atom, noise) = (self.row.column(part), self.drawn.noise(part));
+        let [mut variance, mut fourth] = [noise.variance, noise.fourth].map(Real::Known);
+        let mut step = Some(noise.step);
+        // Cumulants of independent noise add up.
+        if let Some(added) = self.row.added() {
+            let added = Real::Text(added.clone());
+            (variance, fourth, step) = (variance.times(&added), fourth.times(&added), None);
+        }
+        let parts = BTreeSet::from([self.row.draw(part)]);
+        let value = Real::of(&atom);
+        Number::one(value, Term { atom, slope: Real::Known(1.0), variance, fourth, step, parts })
+    }
+
+    /// A sum of whose values a centre was taken off, with that centre for each row that is counted.
+    pub fn uncentred(&self, sum: usize, count: usize) -> String {
+        let (sum_of, centre) = (self.column(sum), self.drawn.centre(sum));
+        match centre.is_zero() {
+            true => sum_of,
+            false => format!("({sum_of} + {} * {})", number(&centre), self.column(count)),
+        }
+    }
+
+    /// The number that such a sum is.
+    pub fn uncentred_number(&self, sum: usize, count: usize) -> Number {
+        let centre = Real::Known(self.drawn.float_centre(sum));
+        self.part(sum).plus(&self.part(count).times(&centre))
+    }
+}

@@ -1,0 +1,186 @@
+//! Released integers of a group: what each counts or adds up, and how much one unit can change it.
+
+use crate::expr::{GridValue, Scalar};
+use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
+use dp::Pick;
+use schema::SqlType;
+
+/// A released integer per group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// What is counted or summed.
+    pub kind: PartKind,
+    /// How much one unit can change it in one group, in grid units.
+    pub linf: u128,
+    /// Its name in messages.
+    pub label: String,
+}
+
+/// What a part counts or sums. Each is a form of a fetch, of which the kernel proves what it says here.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PartKind {
+    /// Rows where the argument is not NULL (all rows without one).
+    Count(Option<Scalar>),
+    /// Distinct units: of all rows, or of those where the argument is not NULL.
+    Units(Option<Scalar>),
+    /// Distinct values, but for NULL: in a release of its own, with their sum where that is asked for.
+    Values(Scalar),
+    /// A sum of distinct values on a grid, of which each counts once.
+    SumOfValues(GridValue),
+    /// A sum of values on a grid.
+    Sum(GridValue),
+    /// A point of its cells.
+    Point(Pick),
+}
+
+impl Part {
+    /// How much a unit changes it in a group where so many of its rows count, in grid units; None where no number holds it.
+    pub(crate) fn in_one_group(&self, rows: u32) -> Option<u128> {
+        match &self.kind {
+            PartKind::Count(_) => Some(rows.into()),
+            PartKind::Units(_) => Some(1),
+            PartKind::Sum(s) => u128::from(rows).checked_mul(s.bound()),
+            PartKind::Point(_) | PartKind::Values(_) | PartKind::SumOfValues(_) => Some(self.linf),
+        }
+    }
+
+    /// What its numbers count, where they are not the value's own unit.
+    pub(crate) fn unit(&self) -> String {
+        self.kind.grid().map_or_else(String::new, |g| format!(" steps of {}", g.to_plain_string()))
+    }
+}
+
+impl PartKind {
+    /// The number of the rows where a value is there.
+    pub fn rows_of(x: &Scalar) -> Self {
+        Self::Count(Some(x).filter(|x| x.nullable()).cloned())
+    }
+
+    /// Its name in a plan that programs read.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Count(_) => "count",
+            Self::Point(_) => "point",
+            Self::Units(_) => "count_units",
+            Self::Values(_) => "count_values",
+            Self::Sum(_) => "sum",
+            Self::SumOfValues(_) => "sum_values",
+        }
+    }
+
+    /// What of a row it looks at.
+    pub fn argument(&self) -> Option<&Scalar> {
+        match self {
+            Self::Count(x) | Self::Units(x) => x.as_ref(),
+            Self::Values(x) => Some(x),
+            Self::Sum(s) | Self::SumOfValues(s) => Some(s.arg()),
+            Self::Point(_) => None,
+        }
+    }
+
+    /// The same of other words for what it looks at, for a form that is hashed and not run.
+    #[must_use]
+    pub fn reworded(&self, f: &mut dyn FnMut(&Scalar) -> Scalar) -> Self {
+        match self {
+            // What cannot be NULL is counted as rows are.
+            Self::Count(x) => Self::Count(x.as_ref().filter(|x| x.nullable()).map(f)),
+            Self::Units(x) => Self::Units(x.as_ref().map(f)),
+            Self::Values(x) => Self::Values(f(x)),
+            Self::Point(pick) => Self::Point(*pick),
+            Self::Sum(s) => Self::Sum(s.reworded(f)),
+            Self::SumOfValues(s) => Self::SumOfValues(s.reworded(f)),
+        }
+    }
+
+    /// The values of a sum.
+    pub fn on_grid(&self) -> Option<&GridValue> {
+        match self {
+            Self::Sum(s) | Self::SumOfValues(s) => Some(s),
+            _ => None,
+        }
+    }
+
+    /// The grid of what it adds up.
+    pub fn grid(&self) -> Option<&BigDecimal> {
+        self.on_grid().map(GridValue::grid)
+    }
+
+    /// Whose distinct values it counts or adds up, where it does.
+    pub fn values(&self) -> Option<&Scalar> {
+        match self {
+            Self::Values(x) => Some(x),
+            Self::SumOfValues(s) => Some(s.arg()),
+            _ => None,
+        }
+    }
+
+    /// It adds up distinct values.
+    pub fn adds_values(&self) -> bool {
+        matches!(self, Self::SumOfValues(_))
+    }
+
+    /// It counts rows or adds up what they hold, each for itself: groups of it add up to those of fewer keys.
+    pub fn adds_rows(&self) -> bool {
+        matches!(self, Self::Count(_) | Self::Sum(_))
+    }
+
+    /// It counts units.
+    pub fn counts_units(&self) -> bool {
+        matches!(self, Self::Units(_))
+    }
+
+    /// It says how many rows or units a group has.
+    pub fn counts(&self) -> bool {
+        matches!(self, Self::Count(_) | Self::Units(_))
+    }
+
+    /// It is chosen among points.
+    pub fn is_chosen(&self) -> bool {
+        matches!(self, Self::Point(_))
+    }
+}
+
+/// What the points are.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Axis {
+    /// Multiples of a step, in the value's unit or in seconds since 1970, where the key says how many steps. What lies
+    /// beyond the ends counts as the nearest.
+    Grid {
+        /// Distance of neighbouring points.
+        step: BigDecimal,
+        /// Where values lie.
+        low: BigDecimal,
+        /// Where values lie.
+        high: BigDecimal,
+        /// The type of the values.
+        of: SqlType,
+    },
+    /// The values of the key itself.
+    Values,
+    /// These values, of which the key is the place: constants as text.
+    Listed(Vec<String>),
+}
+
+/// Cells: the last key is a point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cells {
+    /// What points are.
+    pub axis: Axis,
+    /// How many a group has, at most.
+    pub points: usize,
+    /// What is chosen, one for each part.
+    pub picks: Vec<Pick>,
+    /// What one unit's cells weigh together.
+    pub weight: u32,
+}
+
+impl Cells {
+    /// The first point, where points are whole numbers: others are counted from it.
+    pub fn first(&self) -> Option<i64> {
+        match &self.axis {
+            Axis::Grid { step, low, .. } => (low / step).with_scale_round(0, RoundingMode::Floor).to_i64(),
+            Axis::Listed(_) => Some(0),
+            Axis::Values => None,
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Releases of points: for what is chosen of each value, cells that are counted.
+
+use super::model::Release;
+use crate::aggregates::builder::{Request, Result, too_wide};
+use crate::aggregates::{Builder, Cells, Part, PartKind};
+use crate::bound::bounding::{self, Bounding, Number};
+use crate::expr::Scalar;
+use crate::groups::key::Key;
+use crate::groups::{self, Groups};
+use answer::ClientError;
+use dp::Pick;
+use dp::quantile::Side;
+use sql::ast::*;
+
+impl Builder<'_, '_> {
+    /// The releases of all requests.
+    pub(super) fn cells(&mut self, keys: &[Key], select: &Select, found: &Groups) -> Result<Vec<Release>> {
+        let requests = std::mem::take(&mut self.requests);
+        requests.into_iter().map(|r| self.cells_of(r, keys, select, found)).collect()
+    }
+
+    fn cells_of(&self, r: Request, keys: &[Key], select: &Select, found: &Groups) -> Result<Release> {
+        let public = found.public;
+        let number = if public { Number::Public(self.group_count) } else { Number::Any };
+        let base = bounding::bound(&self.source, self.policy, self.settings, keys, number, false);
+        let points = groups::size(std::slice::from_ref(&r.key), self.sizes).max(1);
+        if points.saturating_mul(self.group_count) > self.policy.limits.max_public_groups {
+            return Err(ClientError::unsupported(
+                "a choice among so many values in so many groups is not supported",
+            )
+            .detail("Groups and values make more cells than limits.max_public_groups.")
+            .hint("Group by something with fewer values.")
+            .at(r.pos)
+            .into());
+        }
+        let bounding = Bounding::of_cells(&base, public);
+        let (rows, cells) = (bounding.rows(), bounding.l0());
+        let weight = rows.checked_mul(cells).ok_or_else(too_wide)?;
+        let mut keys = keys.to_vec();
+        keys.push(r.key);
+        let scalars: Vec<&Scalar> = keys.iter().map(|k| &k.scalar).collect();
+        let work = self.flattener.work(&self.source, &scalars, self.sizes, select.pos)?;
+        let part = |p: &Pick| Part { kind: PartKind::Point(*p), linf: rows.into(), label: named(p) };
+        Ok(Release {
+            select: select.id,
+            set: 0,
+            zone: self.settings.zone.clone(),
+            ranking: None,
+            round: None,
+            source: self.source.clone(),
+            parts: r.picks.iter().map(part).collect(),
+            cells: Some(Cells { axis: r.axis, points, picks: r.picks, weight }),
+            keys,
+            groups: public.then_some(self.group_count),
+            public_groups: public,
+            groups_why: found.why.clone(),
+            groups_remedy: found.remedy.clone(),
+            only: found.only.clone(),
+            outputs: r.outputs,
+            bounding,
+            work,
+            given: self.flattener.given.used(),
+            spec: dp::Spec { l0: 1, ..dp::Spec::default() },
+        })
+    }
+}
+
+/// What is chosen, in words.
+fn named(p: &Pick) -> String {
+    match p {
+        Pick::Quantile(q) => format!("quantile {}", crate::words::decimal(q)),
+        Pick::Least => "least value".into(),
+        Pick::Greatest => "greatest value".into(),
+        Pick::Mode => "most frequent value".into(),
+        Pick::End { of, side: Side::Below, .. } => {
+            format!("lower end around quantile {}", crate::words::decimal(of))
+        }
+        Pick::End { of, side: Side::Above, .. } => {
+            format!("upper end around quantile {}", crate::words::decimal(of))
+        }
+    }
+}
