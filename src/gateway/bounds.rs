@@ -15,7 +15,7 @@ use dp::{Distribution, Ratio};
 use plan::price::row_choice::{self, RowChoice};
 use plan::reach::columns::Beside;
 use plan::words::{decimal, short};
-use plan::{Plan, PlanError};
+use plan::{Missing, Plan, PlanError};
 use policy::Mode;
 use release::Noisy;
 
@@ -135,7 +135,7 @@ impl Session {
         let choice = loop {
             match row_choice::of(plan, &gateway.policy, settings, &gateway.known.sizes.known(), most) {
                 Ok(choice) => break choice,
-                Err(PlanError::NeedSizes(sizes)) => {
+                Err(PlanError::Missing(Missing { sizes, .. })) => {
                     gateway.known.sizes.measure(&gateway.backend, &gateway.policy, sizes).await?;
                 }
                 Err(e) => return Err(unplanned(e)),

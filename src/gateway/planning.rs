@@ -12,7 +12,7 @@ use backend::Setting;
 use emit::print::Constants;
 use plan::noise::quantile::Quantile;
 use plan::reach::columns::Beside;
-use plan::{Plan, PlanError};
+use plan::{Missing, Plan, PlanError};
 use sql::catalog::InPath;
 use std::sync::Arc;
 
@@ -158,18 +158,29 @@ impl Session {
             match self.planned(gateway, statement, settings, &sizes) {
                 Ok(plan) => return Ok((plan, read)),
                 Err(PlanError::Refused(e)) => return Err(*e),
-                Err(PlanError::NeedTypes(select, query)) => {
-                    let types = self.types_of(gateway, statement, *query, constants).await?;
-                    statement.types.insert(select, types);
-                }
-                Err(PlanError::NeedRows(wanted)) => {
-                    read = true;
-                    self.read_public(statement, &wanted, &gateway.policy, constants).await?;
-                }
-                Err(PlanError::NeedSizes(sizes)) => {
-                    gateway.known.sizes.measure(&gateway.backend, &gateway.policy, sizes).await?;
+                Err(PlanError::Missing(missing)) => {
+                    read |= !missing.rows.is_empty();
+                    self.learn(gateway, statement, constants, missing).await?;
                 }
             }
         }
+    }
+
+    /// Asks PostgreSQL for facts, and puts them where a plan looks for them.
+    async fn learn(
+        &self,
+        gateway: &Gateway,
+        statement: &mut sql::ast::Statement,
+        constants: &Constants,
+        Missing { types, rows, sizes }: Missing,
+    ) -> Result<(), ClientError> {
+        for (of, query) in types {
+            let types = self.types_of(gateway, statement, query, constants).await?;
+            statement.types.insert(of, types);
+        }
+        for wanted in rows {
+            self.read_public(statement, &wanted, &gateway.policy, constants).await?;
+        }
+        gateway.known.sizes.measure(&gateway.backend, &gateway.policy, sizes).await
     }
 }

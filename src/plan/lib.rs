@@ -4,6 +4,19 @@
 //! over a private relation becomes a [`Release`]; everything above it is post-processing. What fits no rule is
 //! refused here, before the backend hears of the statement.
 //!
+//! [`plan`] is these passes, in this order:
+//!
+//! | pass | from → to | what holds after it |
+//! |---|---|---|
+//! | `free::plan` | statement → plan | a statement that needs no private row has its plan |
+//! | `cut::look` | statement → kinds, places of rules | of each SELECT over private rows it is known whether it is grouped by the unit |
+//! | `normalise::apply` | statement → statement | no rule matches; each application is charged to the statement's account, which ends |
+//! | `cut::cut` | statement → releases, stages | nothing above a release is private; each release has one owner (`cut::Cut::holds`) |
+//! | `price::of` | releases → plan | each release that reads rows has its noise, and the charge covers all of them |
+//! | `price::accuracy::priced` | plan → plan | the price is the least that reaches the accuracy that was asked for |
+//!
+//! Facts that are missing on the way ([`Missing`]) are noted, and the pass goes on: all of them are asked for at once.
+//!
 //! Folders stand in the order in which they use each other, and no import runs up, but between `expr` and `algebra` (`tests/layers`):
 //!
 //! | folder | what it does |
@@ -40,6 +53,7 @@ pub mod reach;
 mod refusals;
 pub mod release;
 mod settings;
+mod stop;
 pub mod stream;
 mod syntax;
 pub mod words;
@@ -48,7 +62,7 @@ pub use aggregates::{Output, Part, PartKind};
 pub use bound::bounding::Bounding;
 pub use cut::grouping_sets::GroupingSets;
 pub use facts::public_rows::PublicRows;
-pub use facts::{PlanError, Size, Sizes};
+pub use facts::{Missing, PlanError, Size, Sizes};
 pub use free::with_rows;
 pub use groups::key::Key;
 pub use own::given::Stage;
@@ -57,63 +71,68 @@ pub use quantile_ends::Ends;
 pub use release::Release;
 pub use settings::{Accuracy, Settings, UTC};
 
-use facts::Counts;
+use facts::Facts;
+use normalise::{Match, Rewrite};
 use policy::Policy;
 use sql::ast::Statement;
+use stop::Stop;
 
-/// Plans a resolved statement. What fits no rule as it stands, and can be written in another way, is written so, in its place.
-/// `sizes` holds the known numbers of values of public columns.
+/// Plans a resolved statement, which rules may write in another way, in its place. `sizes` holds the known numbers of values of
+/// public columns.
 ///
 /// # Errors
-/// It is refused, or a fact is needed first, for the statement as it is then.
+/// It is refused, or facts are needed first, for the statement as it is then.
 pub fn plan(
     statement: &mut Statement,
     policy: &Policy,
     settings: &Settings,
     sizes: &Sizes,
 ) -> Result<Plan, PlanError> {
+    if let Some(free) = free::plan(statement, policy) {
+        return Ok(free);
+    }
+    let facts = Facts::new(sizes);
     loop {
-        let taken = statement.spend.taken();
-        let planned = match attempt(statement, policy, settings, sizes) {
-            Ok(Attempt::Anew(new)) => {
-                // Each time is charged to the statement's account, which ends.
-                *statement = *new;
-                continue;
+        let look = normalised(statement, policy, settings, &facts)?;
+        let own = Settings { ends: settings.ends.of(&statement.query), ..settings.clone() };
+        let cut = uncharged(statement, || cut::cut(statement, policy, &own, &facts, look));
+        match facts.complete(cut)? {
+            Ok(cut) => {
+                let plan = price::of(statement, cut, &own)?;
+                return price::accuracy::priced(plan, policy, settings);
             }
-            Ok(Attempt::Planned(plan)) => Ok(*plan),
-            Err(e) => Err(e),
-        };
-        // What is planned again, with a fact more or for another price, is not charged twice.
-        statement.spend.back_to(taken);
-        return planned;
+            Err(Stop::Refused(refused)) => return Err(PlanError::Refused(refused)),
+            Err(Stop::Cap(binding, refused)) => {
+                let rewrite = Rewrite::Cap(normalise::cap::Cap { binding });
+                normalise::apply(statement, vec![Match { rewrite, refused }], policy, &facts)?;
+            }
+        }
     }
 }
 
-/// What comes of a statement as it stands.
-enum Attempt {
-    /// Its plan.
-    Planned(Box<Plan>),
-    /// It fits no rule; this one means the same.
-    Anew(Box<Statement>),
-}
-
-fn attempt(
-    statement: &Statement,
+/// Applies rules until none matches. Each time is charged to the statement's account, which ends. Gives what was seen of the
+/// statement as it is then.
+fn normalised(
+    statement: &mut Statement,
     policy: &Policy,
     settings: &Settings,
-    sizes: &Sizes,
-) -> Result<Attempt, PlanError> {
-    if let Some(free) = free::plan(statement, policy) {
-        return Ok(Attempt::Planned(Box::new(free)));
+    facts: &Facts<'_>,
+) -> Result<cut::Look, PlanError> {
+    loop {
+        let look = uncharged(statement, || cut::look(statement, policy, settings, facts));
+        let mut look = facts.complete(look)?;
+        match std::mem::take(&mut look.matches) {
+            matches if matches.is_empty() => return Ok(look),
+            matches => normalise::apply(statement, matches, policy, facts)?,
+        }
     }
-    let own = Settings { ends: settings.ends.of(&statement.query), ..settings.clone() };
-    let (counts, mut otherwise) = (Counts::new(sizes), None);
-    let cut = cut::cut(statement, policy, &own, &counts, &mut otherwise);
-    match counts.complete(cut)?.and_then(|cut| price::of(statement, cut, &own)) {
-        Ok(plan) => Ok(Attempt::Planned(Box::new(price::accuracy::priced(plan, policy, settings)?))),
-        Err(e) => match otherwise.map(|o| o.written(statement, policy)).transpose()?.flatten() {
-            Some(new) => Ok(Attempt::Anew(Box::new(new))),
-            None => Err(e),
-        },
-    }
+}
+
+/// The outcome of a pass that may be taken again, with a fact more or for another price: it is held against what is left of the
+/// statement's account, and not charged.
+fn uncharged<T>(statement: &Statement, pass: impl FnOnce() -> T) -> T {
+    let taken = statement.spend.taken();
+    let outcome = pass();
+    statement.spend.back_to(taken);
+    outcome
 }

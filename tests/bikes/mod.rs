@@ -16,7 +16,7 @@ use noisegate::gateway::{self, private_groups, rounds};
 use noisegate::kernel::{self, Certified};
 use noisegate::ledger::{Ledger, Terms};
 use noisegate::plan::reach::columns::{Beside, Intervals};
-use noisegate::plan::{self, Plan, PlanError, Stage};
+use noisegate::plan::{self, Missing, Plan, PlanError, Stage};
 use noisegate::policy::{self, Policy};
 use noisegate::price::{Proof, Proven};
 use noisegate::release::stream::{Instance, Told};
@@ -268,33 +268,39 @@ impl Bikes {
                     return Ok((plan, intervals));
                 }
                 Err(PlanError::Refused(e)) => return Err(*e),
-                Err(PlanError::NeedTypes(select, query)) => {
-                    let alone = sql::ast::Statement { query: *query, ..statement.clone() };
-                    let typed = print::typed(&alone, &self.policy, &constants());
-                    let described = self.backend.describe(&self.settings, &typed.sql, &[]).await;
-                    let fields =
-                        described.map_err(|e| gateway::typing_error(e, &typed, &statement.bindings))?.fields;
-                    let types = fields.iter().map(|f| SqlType::from_oid(f.type_oid, -1, "other"));
-                    statement.types.insert(select, types.collect());
-                }
-                Err(PlanError::NeedRows(wanted)) => {
-                    let text = print::public_rows(&statement, &wanted, &self.policy, &constants());
-                    let failed = |e| gateway::typing_error(e, &text, &statement.bindings);
-                    let rows =
-                        self.backend.query(&self.settings, &text.sql, &[], &[0]).await.map_err(failed)?;
-                    let rows = rows.into_texts().await.map_err(failed)?;
-                    gateway::public_rows::put(&mut statement, &wanted, &self.policy, &rows)?;
-                }
-                Err(PlanError::NeedSizes(sizes)) => {
-                    for size in sizes {
-                        let sql = print::size(&self.policy, &size);
-                        let rows = self.backend.query(&self.settings, &sql, &[], &[0]).await.unwrap();
-                        let n = rows.into_texts().await.unwrap()[0][0].as_deref().unwrap().parse().unwrap();
-                        self.sizes.lock().unwrap().insert(size, n);
-                    }
-                }
+                Err(PlanError::Missing(missing)) => self.learn(&mut statement, missing).await?,
             }
         }
+    }
+
+    /// Asks PostgreSQL for facts, and puts them where a plan looks for them.
+    async fn learn(
+        &self,
+        statement: &mut sql::ast::Statement,
+        Missing { types, rows, sizes }: Missing,
+    ) -> Result<(), ClientError> {
+        for (of, query) in types {
+            let alone = sql::ast::Statement { query, ..statement.clone() };
+            let typed = print::typed(&alone, &self.policy, &constants());
+            let described = self.backend.describe(&self.settings, &typed.sql, &[]).await;
+            let fields = described.map_err(|e| gateway::typing_error(e, &typed, &statement.bindings))?.fields;
+            let types = fields.iter().map(|f| SqlType::from_oid(f.type_oid, -1, "other"));
+            statement.types.insert(of, types.collect());
+        }
+        for wanted in rows {
+            let text = print::public_rows(statement, &wanted, &self.policy, &constants());
+            let failed = |e| gateway::typing_error(e, &text, &statement.bindings);
+            let rows = self.backend.query(&self.settings, &text.sql, &[], &[0]).await.map_err(failed)?;
+            let rows = rows.into_texts().await.map_err(failed)?;
+            gateway::public_rows::put(statement, &wanted, &self.policy, &rows)?;
+        }
+        for size in sizes {
+            let sql = print::size(&self.policy, &size);
+            let rows = self.backend.query(&self.settings, &sql, &[], &[0]).await.unwrap();
+            let n = rows.into_texts().await.unwrap()[0][0].as_deref().unwrap().parse().unwrap();
+            self.sizes.lock().unwrap().insert(size, n);
+        }
+        Ok(())
     }
 
     fn plan_one(&self, statement: &mut sql::ast::Statement, sizes: &plan::Sizes) -> Result<Plan, PlanError> {

@@ -14,7 +14,7 @@ use noisegate::gateway::public_rows;
 use noisegate::kernel;
 use noisegate::plan::bound::bounding::{Groups, Norm};
 use noisegate::plan::stream;
-use noisegate::plan::{self, Plan, PlanError, Release, Settings};
+use noisegate::plan::{self, Missing, Plan, PlanError, Release, Settings};
 use noisegate::policy::{Limits, Policy};
 use noisegate::price::{Proof, Proven, covers};
 use noisegate::schema::SqlType;
@@ -206,41 +206,49 @@ impl Lab {
                     return Ok(p);
                 }
                 Err(PlanError::Refused(e)) => return Err(Refusal::Plan(e.to_string())),
-                Err(PlanError::NeedRows(wanted)) => {
-                    let sql = print::public_rows(&statement, &wanted, &self.policy, &constants()).sql;
-                    self.client.batch_execute("SAVEPOINT rows").await.unwrap();
-                    let read = self.client.simple_query(&sql).await;
-                    self.client.batch_execute("ROLLBACK TO rows").await.unwrap();
-                    let read = read.map_err(|e| Refusal::Type(message(&e)))?;
-                    let rows = read.iter().filter_map(|m| match m {
-                        SimpleQueryMessage::Row(r) => {
-                            Some((0..r.len()).map(|i| r.get(i).map(str::to_owned)).collect())
-                        }
-                        _ => None,
-                    });
-                    public_rows::put(&mut statement, &wanted, &self.policy, &rows.collect::<Vec<_>>())
-                        .map_err(|e| Refusal::Plan(e.to_string()))?;
-                }
-                Err(PlanError::NeedTypes(select, query)) => {
-                    let alone = ast::Statement { query: *query, ..statement.clone() };
-                    let typed = print::typed(&alone, &self.policy, &constants()).sql;
-                    self.client.batch_execute("SAVEPOINT typing").await.unwrap();
-                    let typed = self.client.prepare(&typed).await;
-                    self.client.batch_execute("ROLLBACK TO typing").await.unwrap();
-                    let typed = typed.map_err(|e| Refusal::Type(message(&e)))?;
-                    let types = typed.columns().iter();
-                    let types = types.map(|c| SqlType::from_oid(c.type_().oid(), -1, "other"));
-                    statement.types.insert(select, types.collect());
-                }
-                Err(PlanError::NeedSizes(sizes)) => {
-                    for size in sizes {
-                        let sql = print::size(&self.policy, &size);
-                        let n: i64 = self.client.query_one(&sql, &[]).await.unwrap().get(0);
-                        self.sizes.insert(size, n as usize);
-                    }
-                }
+                Err(PlanError::Missing(missing)) => self.learn(&mut statement, missing).await?,
             }
         }
+    }
+
+    /// Asks PostgreSQL for facts, and puts them where a plan looks for them.
+    async fn learn(
+        &mut self,
+        statement: &mut ast::Statement,
+        Missing { types, rows, sizes }: Missing,
+    ) -> Result<(), Refusal> {
+        for (of, query) in types {
+            let alone = ast::Statement { query, ..statement.clone() };
+            let typed = print::typed(&alone, &self.policy, &constants()).sql;
+            self.client.batch_execute("SAVEPOINT typing").await.unwrap();
+            let typed = self.client.prepare(&typed).await;
+            self.client.batch_execute("ROLLBACK TO typing").await.unwrap();
+            let typed = typed.map_err(|e| Refusal::Type(message(&e)))?;
+            let types = typed.columns().iter();
+            let types = types.map(|c| SqlType::from_oid(c.type_().oid(), -1, "other"));
+            statement.types.insert(of, types.collect());
+        }
+        for wanted in rows {
+            let sql = print::public_rows(statement, &wanted, &self.policy, &constants()).sql;
+            self.client.batch_execute("SAVEPOINT rows").await.unwrap();
+            let read = self.client.simple_query(&sql).await;
+            self.client.batch_execute("ROLLBACK TO rows").await.unwrap();
+            let read = read.map_err(|e| Refusal::Type(message(&e)))?;
+            let rows = read.iter().filter_map(|m| match m {
+                SimpleQueryMessage::Row(r) => {
+                    Some((0..r.len()).map(|i| r.get(i).map(str::to_owned)).collect())
+                }
+                _ => None,
+            });
+            public_rows::put(statement, &wanted, &self.policy, &rows.collect::<Vec<_>>())
+                .map_err(|e| Refusal::Plan(e.to_string()))?;
+        }
+        for size in sizes {
+            let sql = print::size(&self.policy, &size);
+            let n: i64 = self.client.query_one(&sql, &[]).await.unwrap().get(0);
+            self.sizes.insert(size, n as usize);
+        }
+        Ok(())
     }
 
     /// Plans a statement, has it typed, and has its fetches certified.

@@ -306,19 +306,19 @@ fn plan(
         let wanted = match plan::plan(&mut statement, policy, settings, &sizes) {
             Ok(plan) => return Ok(plan),
             Err(PlanError::Refused(e)) => return Err(Failed::Statement(e)),
-            Err(PlanError::NeedTypes(..)) => {
+            Err(PlanError::Missing(missing)) if !missing.types.is_empty() => {
                 return Err(Failed::Other(
                     "types in it are PostgreSQL's to say, of a released value among private rows or of a UNION ALL of private rows \
                      and others: ask the proxy itself (EXPLAIN SELECT …)"
                         .into(),
                 ));
             }
-            Err(PlanError::NeedRows(_)) => {
+            Err(PlanError::Missing(missing)) if !missing.rows.is_empty() => {
                 return Err(Failed::Other(
                     "public rows are computed beside private ones: ask a running proxy for EXPLAIN, which reads them".into(),
                 ));
             }
-            Err(PlanError::NeedSizes(wanted)) => wanted,
+            Err(PlanError::Missing(missing)) => missing.sizes,
         };
         for size in wanted {
             if let plan::Size::Distinct(table, column) = &size {

@@ -2,25 +2,26 @@
 
 use super::estimator::Output;
 use super::part::{Axis, Part, PartKind};
+use crate::Settings;
 use crate::algebra::source::PrivateSource;
 use crate::expr::{Node, Scalar, filtered};
-use crate::facts::Counts;
+use crate::facts::Facts;
 use crate::groups::key::Key;
 use crate::own::flatten::Flattener;
-use crate::{PlanError, Settings};
+use crate::stop::Stop;
 use answer::{ClientError, SqlState};
 use dp::Pick;
 use policy::Policy;
 use sql::ast::*;
 
-pub(crate) type Result<T> = std::result::Result<T, PlanError>;
+pub(crate) type Result<T> = std::result::Result<T, Stop>;
 
 /// Builds the release of one SELECT.
 pub(crate) struct Builder<'a, 'b> {
     pub(crate) flattener: &'b mut Flattener<'a>,
     pub(crate) policy: &'a Policy,
     pub(crate) settings: &'b Settings,
-    pub(crate) sizes: &'b Counts<'b>,
+    pub(crate) facts: &'b Facts<'b>,
     pub(crate) source: PrivateSource,
     pub(crate) parts: Vec<Part>,
     pub(crate) outputs: Vec<(Aggregate, Output)>,
@@ -40,7 +41,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         flattener: &'b mut Flattener<'a>,
         policy: &'a Policy,
         settings: &'b Settings,
-        sizes: &'b Counts<'b>,
+        facts: &'b Facts<'b>,
         select: &Select,
     ) -> Result<Self> {
         let source = flattener.flatten(select)?;
@@ -48,7 +49,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             flattener,
             policy,
             settings,
-            sizes,
+            facts,
             source,
             parts: Vec::new(),
             outputs: Vec::new(),
@@ -88,11 +89,11 @@ pub(super) fn place<T>(list: &mut Vec<T>, is: impl Fn(&T) -> bool, new: impl FnO
     })
 }
 
-pub(super) fn refuse(what: &str, pos: Pos) -> PlanError {
+pub(super) fn refuse(what: &str, pos: Pos) -> Stop {
     ClientError::unsupported(format!("{what} is not supported")).at(pos).into()
 }
 
-pub(crate) fn too_wide() -> PlanError {
+pub(crate) fn too_wide() -> Stop {
     ClientError::unsupported("the range of this sum is too wide for its grid")
         .hint("Clamp it to a narrower range, or round it to fewer digits.")
         .into()

@@ -8,14 +8,15 @@
 //! It meets rows of its own unit, too: one where a key fixes it, few where a subquery numbers them, and else all, which is
 //! why they are read through a cap (`plan::normalise::cap`). One relation of a join needs none: each of its rows is there anyway.
 
+use crate::Size;
 use crate::algebra::source::{Branch, Leaf, Over, PrivateSource, Scan, SetTree, Tree};
 use crate::expr::{Node, Scalar};
-use crate::facts::Counts;
-use crate::normalise::cap::{Cap, too_many, unnarrowed};
+use crate::facts::Facts;
+use crate::normalise::cap::{too_many, unnarrowed};
 use crate::own::flatten::Flattener;
 use crate::own::row_bounds::first_rows;
 use crate::own::units::compared_exactly;
-use crate::{PlanError, Size};
+use crate::stop::Stop;
 use answer::{ClientError, SqlState};
 use policy::{Policy, Privacy};
 use sql::ast::{BinaryOp, BindingId, Pos};
@@ -37,68 +38,48 @@ struct Equation<'s> {
     needs: HashSet<BindingId>,
 }
 
-/// Why the work of a release is not bounded.
-pub(crate) enum Unbounded {
-    /// It is refused, or needs a number.
-    Plan(PlanError),
-    /// This binding is to be read through a cap.
-    Cap(BindingId),
-}
-
-impl From<ClientError> for Unbounded {
-    fn from(e: ClientError) -> Self {
-        Self::Plan(e.into())
-    }
-}
-
 impl Flattener<'_> {
-    /// Bounds the work of a release, or refuses it; a relation that needs a cap is noted.
+    /// Bounds the work of a release.
+    ///
+    /// # Errors
+    /// It is refused, or a relation is to be read through a cap.
     pub(crate) fn work(
         &self,
         source: &PrivateSource,
         expressions: &[&Scalar],
-        sizes: &Counts<'_>,
+        facts: &Facts<'_>,
         pos: Pos,
-    ) -> Result<Work, PlanError> {
-        bound(source, expressions, self.policy, sizes, pos).map_err(|e| match e {
-            Unbounded::Plan(e) => e,
-            Unbounded::Cap(binding) => {
+    ) -> Result<Work, Stop> {
+        bound(source, expressions, self.policy, facts, pos).map_err(|e| match e {
+            Stop::Refused(e) => Stop::Refused(e),
+            Stop::Cap(binding, _) => {
                 let binding = *self.origin.get(&binding).unwrap_or(&binding);
-                self.uncapped.set(Some(Cap { binding }));
-                unnarrowed(self.positions.get(&binding).copied().flatten().or(pos)).into()
+                let at = self.positions.get(&binding).copied().flatten().or(pos);
+                Stop::Cap(binding, Box::new(unnarrowed(at)))
             }
         })
     }
 }
 
-/// Bounds the work of a release whose joins are bounded.
-pub(crate) fn of_bounded(
+/// Bounds the work of a release over these rows.
+///
+/// # Errors
+/// It is refused, or a relation of theirs is to be read through a cap.
+pub(crate) fn bound(
     source: &PrivateSource,
     expressions: &[&Scalar],
     policy: &Policy,
-    sizes: &Counts<'_>,
-) -> Result<Work, PlanError> {
-    bound(source, expressions, policy, sizes, None).map_err(|e| match e {
-        Unbounded::Plan(e) => e,
-        Unbounded::Cap(_) => unnarrowed(None).into(),
-    })
-}
-
-fn bound(
-    source: &PrivateSource,
-    expressions: &[&Scalar],
-    policy: &Policy,
-    sizes: &Counts<'_>,
+    facts: &Facts<'_>,
     pos: Pos,
-) -> Result<Work, Unbounded> {
-    let judge = Judge { policy, sizes, pos };
+) -> Result<Work, Stop> {
+    let judge = Judge { policy, facts, pos };
     let outer: HashSet<BindingId> = source.scans.iter().map(|s| s.binding).collect();
     let mut on = Vec::new();
     conditions(&source.tree, &mut on);
     let mut all = source.filter.iter().chain(expressions.iter().copied()).chain(on.iter().copied());
     let asked = source.filter.iter().map(|s| judge.asked(s, &outer));
     let beside = expressions.iter().copied().chain(on.iter().copied()).map(|s| judge.subqueries(s, &outer));
-    let asked = asked.chain(beside).try_fold(Asked::default(), |sum, a| Ok::<_, Unbounded>(sum.and(a?)))?;
+    let asked = asked.chain(beside).try_fold(Asked::default(), |sum, a| Ok::<_, Stop>(sum.and(a?)))?;
     let own =
         judge.relation(&source.tree, &source.scans, &source.filter, &HashSet::new(), asked.loose > 0)?;
     let steps = all.try_fold(asked.tied, |sum, s| sum.checked_add(s.cost())).unwrap_or(u64::MAX);
@@ -164,7 +145,7 @@ impl Narrowed {
 
 struct Judge<'a> {
     policy: &'a Policy,
-    sizes: &'a Counts<'a>,
+    facts: &'a Facts<'a>,
     pos: Pos,
 }
 
@@ -184,7 +165,7 @@ impl Judge<'_> {
         filter: &[Scalar],
         given: &HashSet<BindingId>,
         asked: bool,
-    ) -> Result<Met, Unbounded> {
+    ) -> Result<Met, Stop> {
         let mut on = Vec::new();
         conditions(tree, &mut on);
         on.extend(filter);
@@ -202,7 +183,7 @@ impl Judge<'_> {
         on: &[&Scalar],
         equations: &[Equation],
         asked: bool,
-    ) -> Result<(u64, u64), Unbounded> {
+    ) -> Result<(u64, u64), Stop> {
         let mut best: Option<(Narrowed, &Scan)> = None;
         for start in scans.iter().filter(|s| !self.is_public(s)) {
             let found = self.narrowed(scans, on, equations, start.binding);
@@ -221,7 +202,7 @@ impl Judge<'_> {
         }
         match found.capped.first() {
             _ if found.open > 0 => Err(unnarrowed(self.pos).into()),
-            Some(binding) => Err(Unbounded::Cap(*binding)),
+            Some(binding) => Err(Stop::Cap(*binding, Box::new(unnarrowed(self.pos)))),
             None => Ok((each, found.product)),
         }
     }
@@ -262,7 +243,7 @@ impl Judge<'_> {
         scans: &[Scan],
         equations: &[Equation],
         given: &HashSet<BindingId>,
-    ) -> Result<u64, Unbounded> {
+    ) -> Result<u64, Stop> {
         let mut given: HashSet<BindingId> = given.clone();
         given.extend(scans.iter().filter(|s| !self.is_public(s)).map(|s| s.binding));
         let mut left: Vec<&Scan> = scans.iter().filter(|s| self.is_public(s)).collect();
@@ -283,7 +264,7 @@ impl Judge<'_> {
                         Some(column) => Size::PerValue(*table, column),
                         None => Size::Rows(*table),
                     };
-                    u64::try_from(self.sizes.get(size)).unwrap_or(u64::MAX)
+                    u64::try_from(self.facts.size(size)).unwrap_or(u64::MAX)
                 }
             };
             product = product.saturating_mul(rows.max(1));
@@ -327,7 +308,7 @@ impl Judge<'_> {
     }
 
     /// Rows of a public set operation.
-    fn rows_of(&self, tree: &SetTree) -> Result<u64, Unbounded> {
+    fn rows_of(&self, tree: &SetTree) -> Result<u64, Stop> {
         match tree {
             SetTree::Branch(b) => {
                 Ok(self.relation(&b.tree, &b.scans, &b.filter, &HashSet::new(), false)?.public)
@@ -337,7 +318,7 @@ impl Judge<'_> {
     }
 
     /// Steps of the set operations that are read as tables.
-    fn sets(&self, scans: &[Scan]) -> Result<u64, Unbounded> {
+    fn sets(&self, scans: &[Scan]) -> Result<u64, Stop> {
         let mut steps = 0u64;
         for scan in scans {
             if let Leaf::Set(rows) = &scan.leaf {
@@ -347,7 +328,7 @@ impl Judge<'_> {
         Ok(steps)
     }
 
-    fn set(&self, tree: &SetTree) -> Result<u64, Unbounded> {
+    fn set(&self, tree: &SetTree) -> Result<u64, Stop> {
         match tree {
             SetTree::Branch(b) => self.branch(b, &HashSet::new()),
             SetTree::Op { left, right, .. } => Ok(self.set(left)?.saturating_add(self.set(right)?)),
@@ -355,7 +336,7 @@ impl Judge<'_> {
     }
 
     /// Steps of a branch for one of its rows.
-    fn branch(&self, b: &Branch, around: &HashSet<BindingId>) -> Result<u64, Unbounded> {
+    fn branch(&self, b: &Branch, around: &HashSet<BindingId>) -> Result<u64, Stop> {
         let mut outer = around.clone();
         outer.extend(b.scans.iter().map(|s| s.binding));
         let mut on = Vec::new();
@@ -374,7 +355,7 @@ impl Judge<'_> {
 
     /// Steps of the subqueries in a conjunct of WHERE. Where one is the whole of it and all that ties it is equal, PostgreSQL
     /// looks for the first row that is tied so, and for no other.
-    fn asked(&self, s: &Scalar, around: &HashSet<BindingId>) -> Result<Asked, Unbounded> {
+    fn asked(&self, s: &Scalar, around: &HashSet<BindingId>) -> Result<Asked, Stop> {
         match s.node() {
             Node::Exists(rows, _) if is_equated(rows, around) => {
                 Ok(Asked { tied: self.branch(rows, around)?, loose: 0 })
@@ -384,7 +365,7 @@ impl Judge<'_> {
     }
 
     /// Steps of the subqueries in an expression. One over private rows is looked through for each row of its unit around it.
-    fn subqueries(&self, s: &Scalar, around: &HashSet<BindingId>) -> Result<Asked, Unbounded> {
+    fn subqueries(&self, s: &Scalar, around: &HashSet<BindingId>) -> Result<Asked, Stop> {
         let mut asked = Asked::default();
         if let Node::Exists(rows, _) | Node::InRows(_, rows, _) = s.node() {
             let steps = self.branch(rows, around)?;

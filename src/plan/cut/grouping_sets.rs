@@ -8,17 +8,18 @@
 
 use crate::aggregates::Part;
 use crate::bound::bounding;
-use crate::facts::Counts;
+use crate::facts::Facts;
 use crate::own::flatten::Flattener;
 use crate::refusals::{gaussian_unpriced, undrawn};
 use crate::release::{Builder, Release};
-use crate::{PlanError, Settings, groups};
+use crate::stop::Stop;
+use crate::{Settings, groups};
 use policy::Policy;
 use schema::SqlType;
 use sql::ast::*;
 use std::collections::HashMap;
 
-type Result<T> = std::result::Result<T, PlanError>;
+type Result<T> = std::result::Result<T, Stop>;
 
 /// How one SELECT with grouping sets is put together from releases.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,12 +73,12 @@ pub(crate) fn build<'a>(
     select: &'a Select,
     above: &[&Expr],
     flattener: &dyn Fn() -> Flattener<'a>,
-    (policy, settings, sizes): (&'a Policy, &Settings, &Counts<'_>),
+    (policy, settings, facts): (&'a Policy, &Settings, &Facts<'_>),
 ) -> Result<(Vec<Release>, GroupingSets)> {
     let release = |keys: &[usize]| -> Result<Vec<Release>> {
         let exprs: Vec<Expr> = keys.iter().filter_map(|i| select.group_by.get(*i)).cloned().collect();
         let mut own = flattener();
-        Builder::new(&mut own, policy, settings, sizes, select)?.build(
+        Builder::new(&mut own, policy, settings, facts, select)?.build(
             select,
             &exprs,
             &select.group_by,
@@ -88,7 +89,7 @@ pub(crate) fn build<'a>(
         let releases = release(keys)?;
         let adds_up = matches!(releases.as_slice(), [one] if adds_up(one));
         let groups = match releases.first() {
-            Some(first) if first.public_groups => groups::size(first.group_keys(), sizes).max(1),
+            Some(first) if first.public_groups => groups::size(first.group_keys(), facts).max(1),
             _ => 1,
         };
         Ok(Candidate { keys: keys.to_vec(), releases, groups, adds_up, asked })

@@ -5,10 +5,10 @@ pub mod grouping_sets;
 pub mod stages;
 mod subqueries;
 
-use crate::facts::Counts;
+use crate::facts::Facts;
 use crate::facts::public_rows::{self, PublicRows};
 use crate::normalise::mixed_union::{self, MixedUnion};
-use crate::normalise::{Otherwise, ages};
+use crate::normalise::{Match, Rewrite, ages};
 use crate::own::flatten::{self, Flattener};
 use crate::own::given::{Given, Stage};
 use crate::own::per_unit;
@@ -16,10 +16,12 @@ use crate::refusals::{
     cut as cut_off, mixed, ordered_rows, position, rows_of_units, sets_of_rows, unsupported,
 };
 use crate::release::{self, Builder, Release};
+use crate::stop::Stop;
 use crate::syntax::conditions;
 use crate::syntax::grouping::{has_aggregate, has_windows, released_keys};
 use crate::syntax::subqueries::{correlated, is_correlated};
-use crate::{PlanError, Settings, groups};
+use crate::{Settings, groups};
+use answer::ClientError;
 use grouping_sets::GroupingSets;
 use policy::{Policy, Privacy};
 use schema::SqlType;
@@ -27,7 +29,6 @@ use sql::Spend;
 use sql::ast::*;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::rc::Rc;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rel {
@@ -46,10 +47,12 @@ impl Rel {
     }
 }
 
-struct Planner<'a> {
+/// A walk over a statement that knows of each relation in it whether it is public, private or released. It looks for what is to be
+/// written in another way; or builds the releases.
+struct Walk<'a> {
     policy: &'a Policy,
     settings: &'a Settings,
-    sizes: &'a Counts<'a>,
+    facts: &'a Facts<'a>,
     spend: &'a Spend,
     bindings: &'a Bindings,
     types: &'a HashMap<TypesOf, Vec<SqlType>>,
@@ -61,8 +64,13 @@ struct Planner<'a> {
     derived: HashMap<BindingId, (Rel, Range<usize>)>,
     /// EXISTS and IN beside private rows whose FROM holds stages, by their first SELECT: what is grouped by is written twice.
     over_stages: HashSet<SelectId>,
-    /// What of it is refused as it stands, and may be written in another way.
-    otherwise: Option<Otherwise>,
+    /// Whether SELECTs over private rows, by their numbers, are grouped by the unit.
+    by_unit: HashMap<SelectId, bool>,
+    /// The places that rules match, where it looks for them.
+    matches: Option<Vec<Match>>,
+    /// How many releases there are so far.
+    released: usize,
+    /// The releases, where it builds them.
     releases: Vec<Release>,
     stages: Vec<Stage>,
     grouping_sets: Vec<GroupingSets>,
@@ -84,41 +92,57 @@ pub(crate) struct Cut {
     pub tables: Vec<usize>,
 }
 
-/// Cuts a statement at its maximal aggregates over private rows. `otherwise`: what of it is refused as it stands, and may be
-/// written in another way.
+impl Cut {
+    /// The invariant of a cut: the unit of each release is a column of its own scans, and what its rows are compared with was
+    /// released before it.
+    pub(crate) fn holds(&self) -> bool {
+        let width = self.stages.last().map_or(0, |s| s.first.saturating_add(s.width()));
+        let in_order = self.stages.iter().is_sorted_by_key(|s| s.first);
+        let owned = |r: &Release| {
+            let scanned = |binding| r.source.scans.iter().any(|s| s.binding == binding);
+            !r.source.unit.columns.is_empty() && r.source.unit.columns.iter().all(|(b, _)| scanned(*b))
+        };
+        let released = |r: &Release| r.given.iter().all(|n| *n < width);
+        let staged = |s: &Stage| s.releases.iter().all(|n| *n < self.releases.len());
+        in_order && self.stages.iter().all(staged) && self.releases.iter().all(|r| owned(r) && released(r))
+    }
+}
+
+/// What is seen of a statement before it is planned.
+#[derive(Default)]
+pub(crate) struct Look {
+    /// The places that rules match: all of those before which nothing is refused.
+    pub matches: Vec<Match>,
+    /// Whether SELECTs over private rows, by their numbers, are grouped by the unit.
+    by_unit: HashMap<SelectId, bool>,
+}
+
+/// Looks for what is to be written in another way. What is refused is refused by [`cut`], which comes to the same place.
+pub(crate) fn look(statement: &Statement, policy: &Policy, settings: &Settings, facts: &Facts<'_>) -> Look {
+    let mut walk = Walk::new(statement, policy, settings, facts);
+    walk.matches = Some(Vec::new());
+    let _refused = walk.query(&statement.query);
+    Look { matches: walk.matches.unwrap_or_default(), by_unit: walk.by_unit }
+}
+
+/// Cuts a statement at its maximal aggregates over private rows.
+///
+/// # Errors
+/// It is refused, or a relation of it is to be read through a cap.
 pub(crate) fn cut(
     statement: &Statement,
     policy: &Policy,
     settings: &Settings,
-    sizes: &Counts<'_>,
-    otherwise: &mut Option<Otherwise>,
-) -> Result<Cut, PlanError> {
-    let mut planner = Planner {
-        policy,
-        settings,
-        sizes,
-        spend: &statement.spend,
-        bindings: &statement.bindings,
-        types: &statement.types,
-        ctes: HashMap::new(),
-        kinds: HashMap::new(),
-        within: HashMap::new(),
-        derived: HashMap::new(),
-        over_stages: HashSet::new(),
-        otherwise: None,
-        releases: Vec::new(),
-        stages: Vec::new(),
-        grouping_sets: Vec::new(),
-        private_ctes: HashSet::new(),
-        tables: Vec::new(),
-    };
-    let rel = planner.query(&statement.query);
-    otherwise.clone_from(&planner.otherwise);
-    let rel = rel?;
+    facts: &Facts<'_>,
+    look: Look,
+) -> Result<Cut, Stop> {
+    let mut walk = Walk::new(statement, policy, settings, facts);
+    walk.by_unit = look.by_unit;
+    let rel = walk.query(&statement.query)?;
     if rel == Rel::Private {
-        return Err(rows_of_units(&statement.query.body, policy, &planner.tables).into());
+        return Err(rows_of_units(&statement.query.body, policy, &walk.tables).into());
     }
-    let Planner { releases, stages, grouping_sets, private_ctes, mut tables, .. } = planner;
+    let Walk { releases, stages, grouping_sets, private_ctes, mut tables, .. } = walk;
     // Tables that only lead to the unit prove it by their keys (soundness rule 7).
     tables.extend(releases.iter().flat_map(|r| &r.source.served));
     // Domains are read by the fetch, too.
@@ -126,17 +150,59 @@ pub(crate) fn cut(
     tables.extend(keys.filter_map(|k| k.domain.as_ref()).flat_map(|(d, _)| d.tables()));
     tables.sort_unstable();
     tables.dedup();
-    Ok(Cut { releases, stages, grouping_sets, private_ctes, tables })
+    let cut = Cut { releases, stages, grouping_sets, private_ctes, tables };
+    debug_assert!(cut.holds(), "the invariant of a cut");
+    Ok(cut)
 }
 
-impl<'a> Planner<'a> {
-    fn query(&mut self, q: &'a Query) -> Result<Rel, PlanError> {
+impl<'a> Walk<'a> {
+    fn new(
+        statement: &'a Statement,
+        policy: &'a Policy,
+        settings: &'a Settings,
+        facts: &'a Facts<'a>,
+    ) -> Self {
+        Self {
+            policy,
+            settings,
+            facts,
+            spend: &statement.spend,
+            bindings: &statement.bindings,
+            types: &statement.types,
+            ctes: HashMap::new(),
+            kinds: HashMap::new(),
+            within: HashMap::new(),
+            derived: HashMap::new(),
+            over_stages: HashSet::new(),
+            by_unit: HashMap::new(),
+            matches: None,
+            released: 0,
+            releases: Vec::new(),
+            stages: Vec::new(),
+            grouping_sets: Vec::new(),
+            private_ctes: HashSet::new(),
+            tables: Vec::new(),
+        }
+    }
+
+    /// Notes the place that a rule matches; or refuses the statement, whose rules were applied as far as they could be.
+    fn matched(&mut self, rewrite: Rewrite, refused: ClientError) -> Result<(), Stop> {
+        match &mut self.matches {
+            Some(matches) => {
+                matches.push(Match { rewrite, refused: Box::new(refused) });
+                Ok(())
+            }
+            None => Err(refused.into()),
+        }
+    }
+
+    fn query(&mut self, q: &'a Query) -> Result<Rel, Stop> {
         for cte in &q.with {
-            let before = self.releases.len();
+            let before = self.released;
             let rel = self.query(&cte.query)?;
             self.ctes.insert(cte.id, &cte.query);
             self.kinds.insert(cte.id, rel);
-            self.within.insert(cte.id, before..self.releases.len());
+            self.within.insert(cte.id, before..self.released);
             if rel == Rel::Private {
                 self.private_ctes.insert(cte.id);
             }
@@ -160,7 +226,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn body(&mut self, body: &'a Body) -> Result<Rel, PlanError> {
+    fn body(&mut self, body: &'a Body) -> Result<Rel, Stop> {
         match body {
             Body::Select(s) => self.select(s, &[], false, None),
             Body::Query(q) => self.query(q),
@@ -171,8 +237,12 @@ impl<'a> Planner<'a> {
                 let private: Vec<bool> = kinds.iter().map(|kind| *kind == Rel::Private).collect();
                 if private.contains(&true) && private.contains(&false) {
                     let union = MixedUnion::of(body, private).filter(|_| union_all);
-                    self.otherwise = union.map(Otherwise::Apart);
-                    return Err(mixed(position(left)).into());
+                    let refused = || mixed(position(left));
+                    if let Some(union) = union {
+                        self.matched(Rewrite::Apart(union), refused())?;
+                    }
+                    // What stands above it is written anew with it.
+                    return Err(refused().into());
                 }
                 Ok(kinds.into_iter().fold(Rel::Public, Rel::or))
             }
@@ -190,12 +260,7 @@ impl<'a> Planner<'a> {
     }
 
     /// The kinds of what stands in FROM, all of it visited.
-    fn from(
-        &mut self,
-        from: &'a From,
-        kinds: &mut Vec<Rel>,
-        on: &mut Vec<&'a Expr>,
-    ) -> Result<(), PlanError> {
+    fn from(&mut self, from: &'a From, kinds: &mut Vec<Rel>, on: &mut Vec<&'a Expr>) -> Result<(), Stop> {
         match from {
             From::Join { left, right, on: condition, .. } => {
                 self.from(left, kinds, on)?;
@@ -215,9 +280,9 @@ impl<'a> Planner<'a> {
                     (Some(Source::Own(_)), _) => Rel::Released,
                     (Some(Source::Cte(id)), _) => self.kinds.get(id).copied().unwrap_or(Rel::Private),
                     (_, Some(q)) => {
-                        let before = self.releases.len();
+                        let before = self.released;
                         let rel = self.query(q)?;
-                        self.derived.insert(*binding, (rel, before..self.releases.len()));
+                        self.derived.insert(*binding, (rel, before..self.released));
                         rel
                     }
                     _ => return Err(unsupported("this FROM", *pos).into()),
@@ -228,15 +293,29 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// `first`: how many rows are asked for, where ORDER BY says which.
+    /// Where facts are missing, it goes on as if the SELECT were released, for others that are.
     fn select(
         &mut self,
         s: &'a Select,
         order_by: &'a [OrderItem],
         cut: bool,
         first: Option<u32>,
-    ) -> Result<Rel, PlanError> {
-        let before = self.releases.len();
+    ) -> Result<Rel, Stop> {
+        match self.select_over(s, order_by, cut, first) {
+            Err(Stop::Refused(_)) if self.facts.are_missing() => Ok(Rel::Released),
+            done => done,
+        }
+    }
+
+    /// `first`: how many rows are asked for, where ORDER BY says which.
+    fn select_over(
+        &mut self,
+        s: &'a Select,
+        order_by: &'a [OrderItem],
+        cut: bool,
+        first: Option<u32>,
+    ) -> Result<Rel, Stop> {
+        let before = self.released;
         let mut kinds = Vec::new();
         let mut on = Vec::new();
         for f in &s.from {
@@ -273,7 +352,7 @@ impl<'a> Planner<'a> {
             self.subqueries(e, below)?;
         }
         if rel != Rel::Private {
-            let inside = if self.releases.len() > before { Rel::Released } else { Rel::Public };
+            let inside = if self.released > before { Rel::Released } else { Rel::Public };
             return Ok(rel.or(inside));
         }
         // The finish has no row of these tables to give to a subquery.
@@ -284,25 +363,10 @@ impl<'a> Planner<'a> {
                 .hint("Release each by itself, as a derived table or CTE, and join the results.")
                 .into());
         }
-        let extract_type =
-            if self.settings.old_extract { SqlType::Float8 } else { SqlType::Numeric { scale: None } };
-        let rows =
-            per_unit::RowsPerUnit { chosen: self.settings.chosen_rows, otherwise: self.settings.max_rows };
-        let given = Given::new(&self.stages);
-        let uncapped = Rc::default();
-        let new = || {
-            let (extract_type, spend) = (extract_type.clone(), self.spend.same());
-            let mut flattener =
-                Flattener::new(self.policy, self.bindings, &self.ctes, extract_type, rows, spend);
-            flattener.given = given.clone();
-            flattener.uncapped = Rc::clone(&uncapped);
-            flattener
-        };
-        let mut flattener = new();
         let of_each = matches!(s.distinct, Distinct::On(_));
         let grouped =
             above.iter().any(|e| has_aggregate(e)) || s.has_group_by() || matches!(s.distinct, Distinct::All);
-        if of_each || grouped && flattener.is_grouped_by_unit(s)? || !grouped && has_windows(s) {
+        if of_each || grouped && self.is_by_unit(s)? || !grouped && has_windows(s) {
             if !s.grouping_sets.is_empty() {
                 return Err(sets_of_rows(s.pos).into());
             }
@@ -310,7 +374,7 @@ impl<'a> Planner<'a> {
                 return Err(cut_off(s.pos).into());
             }
             // What it is read as, and whether it is of one unit, is seen here first.
-            flattener.selected(None, s, order_by, flatten::Place::TOP, s.pos)?;
+            self.flattener().selected(None, s, order_by, flatten::Place::TOP, s.pos)?;
             return Ok(Rel::Private);
         }
         if !grouped {
@@ -323,33 +387,55 @@ impl<'a> Planner<'a> {
             return Ok(Rel::Private);
         }
         if above.iter().any(|e| ages::has_ages(e)) {
-            self.otherwise = Some(Otherwise::Ages(s.id));
-            return Err(unsupported("a sum or an average of ages", s.pos).into());
+            self.matched(Rewrite::Ages(s.id), unsupported("a sum or an average of ages", s.pos))?;
         }
-        if !s.grouping_sets.is_empty() {
-            let given = (self.policy, self.settings, self.sizes);
-            let built = grouping_sets::build(s, &above, &new, given);
-            self.otherwise = self.otherwise.take().or(uncapped.take().map(Otherwise::Cap));
-            let (releases, sets) = built?;
-            self.releases.extend(releases);
-            self.grouping_sets.push(sets);
-            return Ok(Rel::Released);
+        if self.matches.is_none() {
+            self.build(s, order_by, &above, first)?;
+        } else {
+            self.released += 1;
         }
-        let keys = released_keys(s);
-        let builder = Builder::new(&mut flattener, self.policy, self.settings, self.sizes, s)?;
-        let built = builder.build(s, &keys, &keys, &above);
-        self.otherwise = self.otherwise.take().or(uncapped.take().map(Otherwise::Cap));
-        let mut releases = built?;
-        if let (Some(_), [release]) = (first, releases.as_slice()) {
-            let groups = if release.public_groups { groups::size(&release.keys, self.sizes) } else { 0 };
-            release::ranking::decide(&mut releases, s, order_by, first, groups, self.settings);
-        }
-        self.releases.extend(releases);
         Ok(Rel::Released)
     }
 
+    /// Builds the releases of a SELECT. `above`: every expression over its aggregates.
+    fn build(
+        &mut self,
+        s: &'a Select,
+        order_by: &[OrderItem],
+        above: &[&Expr],
+        first: Option<u32>,
+    ) -> Result<(), Stop> {
+        let given = (self.policy, self.settings, self.facts);
+        if s.grouping_sets.is_empty() {
+            let (keys, mut flattener) = (released_keys(s), self.flattener());
+            let builder = Builder::new(&mut flattener, self.policy, self.settings, self.facts, s)?;
+            let mut releases = builder.build(s, &keys, &keys, above)?;
+            if let (Some(_), [release]) = (first, releases.as_slice()) {
+                let groups = if release.public_groups { groups::size(&release.keys, self.facts) } else { 0 };
+                release::ranking::decide(&mut releases, s, order_by, first, groups, self.settings);
+            }
+            self.releases.extend(releases);
+        } else {
+            let (releases, sets) = grouping_sets::build(s, above, &|| self.flattener(), given)?;
+            self.releases.extend(releases);
+            self.grouping_sets.push(sets);
+        }
+        self.released = self.releases.len();
+        Ok(())
+    }
+
+    /// Whether a SELECT over private rows is grouped by the unit.
+    fn is_by_unit(&mut self, s: &Select) -> Result<bool, ClientError> {
+        if let Some(known) = s.id.and_then(|id| self.by_unit.get(&id)) {
+            return Ok(*known);
+        }
+        let by_unit = self.flattener().is_grouped_by_unit(s)?;
+        self.by_unit.extend(s.id.map(|id| (id, by_unit)));
+        Ok(by_unit)
+    }
+
     /// Asks for public rows of FROM that are computed beside private ones. `kinds`: of what stands there, in order.
-    fn computed(&mut self, from: &'a From, kinds: &mut std::slice::Iter<'_, Rel>) -> Result<(), PlanError> {
+    fn computed(&mut self, from: &'a From, kinds: &mut std::slice::Iter<'_, Rel>) -> Result<(), Stop> {
         match from {
             From::Join { left, right, .. } => {
                 self.computed(left, kinds)?;
@@ -374,7 +460,8 @@ impl<'a> Planner<'a> {
                             .hint("Join the table in FROM: JOIN stations s ON s.station = t.station.")
                             .into());
                         }
-                        Err(PlanError::NeedRows(Box::new(PublicRows::relation(*binding, q, known, *pos))))
+                        self.facts.want_rows(PublicRows::relation(*binding, q, known, *pos));
+                        Ok(())
                     }
                     Some(q) if kind == Some(Rel::Released) && !is_correlated(q) => {
                         let releases = match self.bindings.get(*binding).map(|b| &b.source) {
@@ -397,7 +484,7 @@ impl<'a> Planner<'a> {
 
     /// Whether the releases in a subquery beside private rows, from `before` on, are all those of its FROM, and so can stand
     /// there as constants: `EXISTS (SELECT 1 FROM top WHERE top.station = t.station)`.
-    fn over_stages(&mut self, q: &'a Query, before: usize, pos: Pos) -> Result<bool, PlanError> {
+    fn over_stages(&mut self, q: &'a Query, before: usize, pos: Pos) -> Result<bool, Stop> {
         let Ok(Some((s, []))) = conditions::single(q, pos) else { return Ok(false) };
         let grouped = s.has_group_by() || s.having.is_some() || s.distinct != Distinct::No;
         let mut kinds = Vec::new();
@@ -408,7 +495,7 @@ impl<'a> Planner<'a> {
         let mut kinds = kinds.iter();
         s.from.iter().try_for_each(|f| self.computed(f, &mut kinds))?;
         let staged = |n: usize| self.stages.iter().any(|s| s.releases.contains(&n));
-        let all = (before..self.releases.len()).all(staged);
+        let all = (before..self.released).all(staged);
         self.over_stages.extend(q.body.first_select().filter(|_| all));
         Ok(all)
     }
@@ -460,12 +547,7 @@ impl<'a> Planner<'a> {
 
     /// Visits the queries inside an expression above aggregates, whose arguments are computed from rows, as is what `rows`
     /// says.
-    fn above_rows(
-        &mut self,
-        e: &'a Expr,
-        around: Rel,
-        rows: &dyn Fn(&Expr) -> bool,
-    ) -> Result<(), PlanError> {
+    fn above_rows(&mut self, e: &'a Expr, around: Rel, rows: &dyn Fn(&Expr) -> bool) -> Result<(), Stop> {
         if rows(e) || matches!(e.kind, ExprKind::Aggregate(_)) {
             return self.subqueries(e, Rel::Private);
         }

@@ -8,16 +8,17 @@
 //! A value is one parameter. Rows are one parameter for each of their cells, and one that says whether the row is there; a
 //! row that is not there repeats the first.
 
-use super::Planner;
+use super::Walk;
 use crate::expr::interval::Interval;
-use crate::facts::Counts;
+use crate::facts::Facts;
 use crate::facts::public_rows;
 use crate::facts::public_rows::MOST_CONSTANTS;
 use crate::own::given::Stage;
 use crate::refusals::unsupported;
+use crate::stop::Stop;
 use crate::syntax::grouping::has_aggregate;
 use crate::syntax::renumber::bare;
-use crate::{PlanError, Release, groups};
+use crate::{Release, groups};
 use answer::ClientError;
 use schema::SqlType;
 use sql::ast::*;
@@ -27,7 +28,7 @@ use std::ops::Range;
 /// Released rows that may meet private ones: each of them is a branch of a text that is planned and proven.
 const MOST_ROWS: usize = if MOST_CONSTANTS < 100 { MOST_CONSTANTS } else { 100 };
 
-impl<'a> Planner<'a> {
+impl<'a> Walk<'a> {
     /// Whether this subquery is a stage already: what a statement is grouped by stands in it more than once, and a CTE may.
     fn is_staged(&self, q: &Query) -> bool {
         let first = q.body.first_select();
@@ -49,22 +50,17 @@ impl<'a> Planner<'a> {
     }
 
     /// A scalar subquery that was released, among private rows: `releases` were found in it.
-    pub(crate) fn stage(&mut self, q: &'a Query, releases: Range<usize>, pos: Pos) -> Result<(), PlanError> {
+    pub(crate) fn stage(&mut self, q: &'a Query, releases: Range<usize>, pos: Pos) -> Result<(), Stop> {
         self.staged(q, releases, None, pos)
     }
 
     /// The same of rows, which stand in FROM or in an IN beside private ones.
-    pub(crate) fn stage_rows(
-        &mut self,
-        q: &'a Query,
-        releases: Range<usize>,
-        pos: Pos,
-    ) -> Result<(), PlanError> {
+    pub(crate) fn stage_rows(&mut self, q: &'a Query, releases: Range<usize>, pos: Pos) -> Result<(), Stop> {
         if self.is_staged(q) {
             return Ok(());
         }
-        let most = most_rows(q, &self.releases, self.sizes)?;
-        if most > MOST_ROWS {
+        let most = most_rows(q, &self.releases, self.facts);
+        if most > MOST_ROWS && self.matches.is_none() {
             return Err(too_many(pos).into());
         }
         self.staged(q, releases, Some(most.max(1)), pos)
@@ -76,7 +72,7 @@ impl<'a> Planner<'a> {
         releases: Range<usize>,
         rows: Option<usize>,
         pos: Pos,
-    ) -> Result<(), PlanError> {
+    ) -> Result<(), Stop> {
         if self.settings.question {
             return Err(unsupported("a subquery over private rows in a question to a stream", pos)
                 .hint("Ask for it by itself (SET noisegate.stream TO DEFAULT), and write its answer as a constant.")
@@ -94,18 +90,16 @@ impl<'a> Planner<'a> {
         let with = ctes.into_iter().map(|(id, query)| Cte { id, query }).collect();
         let query = alone(q, with, rows.is_none());
         let asked = TypesOf::Query(select);
-        let Some(types) = self.types.get(&asked) else {
-            return Err(PlanError::NeedTypes(asked, Box::new(query)));
-        };
+        let Some(types) = self.facts.types(self.types, asked, || query.clone()) else { return Ok(()) };
         if !types.iter().all(is_held) {
             return Err(unsupported("a released value of this type among private rows", pos)
                 .hint("Cast it to a number, text, date, timestamp or boolean.")
                 .into());
         }
-        let bounds = bounds(q, &self.releases, types);
+        let bounds = bounds(q, &self.releases, &types);
         let first = self.stages.last().map_or(0, |s| s.first.saturating_add(s.width()));
         let releases = releases.into_iter().collect();
-        let (types, unique) = (types.clone(), unique(q));
+        let (types, unique) = (types, unique(q));
         let (selects, text) = (vec![select], bare(q, self.bindings));
         self.stages.push(Stage { selects, text, query, types, rows, first, releases, unique, bounds });
         Ok(())
@@ -127,7 +121,7 @@ fn unique(q: &Query) -> Option<Vec<usize>> {
 
 /// How many rows a query has at most, as its text and public data tell; where they tell nothing [`MOST_ROWS`], and more are
 /// refused when they are there.
-fn most_rows(q: &Query, releases: &[Release], sizes: &Counts<'_>) -> Result<usize, PlanError> {
+fn most_rows(q: &Query, releases: &[Release], facts: &Facts<'_>) -> usize {
     let limit = q.limit.as_ref().map(|e| match &e.kind {
         // A parameter has become a constant of a type.
         ExprKind::Cast { expr, .. } => &expr.kind,
@@ -141,14 +135,14 @@ fn most_rows(q: &Query, releases: &[Release], sizes: &Counts<'_>) -> Result<usiz
         Body::Select(s) if !s.has_group_by() && s.items.iter().any(|i| has_aggregate(&i.expr)) => Some(1),
         Body::Select(s) if s.grouping_sets.is_empty() => {
             let release = releases.iter().find(|r| r.select == s.id && r.public_groups);
-            let groups = release.map(|r| groups::size(r.group_keys(), sizes));
+            let groups = release.map(|r| groups::size(r.group_keys(), facts));
             // HAVING may leave few.
             groups.filter(|n| *n <= MOST_ROWS || s.having.is_none())
         }
-        Body::Query(inner) => Some(most_rows(inner, releases, sizes)?),
+        Body::Query(inner) => Some(most_rows(inner, releases, facts)),
         _ => None,
     };
-    Ok(limit.into_iter().chain(own).min().unwrap_or(MOST_ROWS))
+    limit.into_iter().chain(own).min().unwrap_or(MOST_ROWS)
 }
 
 /// More released rows than may meet private ones.

@@ -1,40 +1,39 @@
 //! Queries inside expressions: which are read with the rows around them, which are released before, and which neither.
 
-use crate::cut::Planner;
+use crate::PublicRows;
 use crate::cut::Rel;
+use crate::cut::Walk;
 use crate::facts::public_rows;
-use crate::normalise::Otherwise;
+use crate::normalise::Rewrite;
 use crate::normalise::along_path::AlongPath;
 use crate::normalise::by_group::ByGroup;
 use crate::own::flatten;
 use crate::refusals::{private_rows, unsupported};
+use crate::stop::Stop;
 use crate::syntax::conditions;
 use crate::syntax::subqueries::is_correlated;
-use crate::{PlanError, PublicRows};
 use sql::ast::*;
 
-impl<'a> Planner<'a> {
+impl<'a> Walk<'a> {
     /// Visits the queries inside an expression. `around` says whether releases may stand in them.
-    pub(crate) fn subqueries(&mut self, e: &'a Expr, around: Rel) -> Result<(), PlanError> {
+    pub(crate) fn subqueries(&mut self, e: &'a Expr, around: Rel) -> Result<(), Stop> {
         self.query_of(e, around)?;
         e.children().into_iter().try_for_each(|c| self.subqueries(c, around))
     }
 
     /// Visits the query that an expression is.
-    pub(crate) fn query_of(&mut self, e: &'a Expr, around: Rel) -> Result<(), PlanError> {
+    pub(crate) fn query_of(&mut self, e: &'a Expr, around: Rel) -> Result<(), Stop> {
         match &e.kind {
             // It is read with the rows around it, when these are flattened.
             ExprKind::Subquery(q) if around == Rel::Private && is_correlated(q) => {
-                let before = self.releases.len();
+                let before = self.released;
                 if let Some(along) = AlongPath::of(q, self.bindings, self.policy, e.pos) {
                     let refused = along.refused();
-                    self.otherwise = Some(Otherwise::AlongPath(Box::new(along)));
-                    return Err(refused.into());
+                    return self.matched(Rewrite::AlongPath(Box::new(along)), refused);
                 }
                 if let Some(groups) = ByGroup::of(q, e.pos).filter(|g| self.is_of_several_units(&g.grouped)) {
                     let refused = groups.refused();
-                    self.otherwise = Some(Otherwise::Groups(Box::new(groups)));
-                    return Err(refused.into());
+                    return self.matched(Rewrite::Groups(Box::new(groups)), refused);
                 }
                 if let Some((s, _)) = conditions::single(q, e.pos)? {
                     let mut kinds = Vec::new();
@@ -44,7 +43,7 @@ impl<'a> Planner<'a> {
                     let inner = s.items.iter().map(|i| &i.expr).chain(&s.filter);
                     inner.into_iter().try_for_each(|e| self.subqueries(e, Rel::Private))?;
                 }
-                if self.releases.len() > before {
+                if self.released > before {
                     return Err(unsupported("a released result in a subquery over private rows", e.pos)
                         .hint("Release each by itself, and join the results.")
                         .into());
@@ -52,19 +51,19 @@ impl<'a> Planner<'a> {
             }
             ExprKind::Subquery(q) if around == Rel::Private && self.is_asked(q, false) => {}
             ExprKind::Subquery(q) => {
-                let before = self.releases.len();
+                let before = self.released;
                 let rel = self.query(q)?;
                 if rel == Rel::Private {
                     return Err(private_rows(e.pos).into());
                 }
                 if rel == Rel::Released && around == Rel::Private {
-                    return self.stage(q, before..self.releases.len(), e.pos);
+                    return self.stage(q, before..self.released, e.pos);
                 }
                 if around == Rel::Private && rel == Rel::Public && flatten::constant(q).is_none() {
-                    let rows = PublicRows::value(q, self.known(), e.pos);
-                    return Err(PlanError::NeedRows(Box::new(rows)));
+                    self.facts.want_rows(PublicRows::value(q, self.known(), e.pos));
+                    return Ok(());
                 }
-                if self.releases.len() > before && around == Rel::Public {
+                if self.released > before && around == Rel::Public {
                     return Err(unsupported("a private subquery in a query over public rows", e.pos)
                         .hint("Release it by itself: SELECT (SELECT count(*) FROM …).")
                         .into());
@@ -75,7 +74,7 @@ impl<'a> Planner<'a> {
             ExprKind::Exists { query, .. } | ExprKind::InQuery { query, .. }
                 if query.body.first_select().is_some_and(|s| self.over_stages.contains(&s)) => {}
             ExprKind::Exists { query, .. } | ExprKind::InQuery { query, .. } => {
-                let before = self.releases.len();
+                let before = self.released;
                 let inside = self.query(query)?;
                 let members = matches!(e.kind, ExprKind::InQuery { .. }) && around == Rel::Private;
                 if around == Rel::Private
@@ -85,18 +84,18 @@ impl<'a> Planner<'a> {
                     return Ok(());
                 }
                 if around == Rel::Private && inside == Rel::Released && !is_correlated(query) {
-                    return self.stage_rows(query, before..self.releases.len(), e.pos);
+                    return self.stage_rows(query, before..self.released, e.pos);
                 }
                 if members
                     && inside == Rel::Public
                     && !is_correlated(query)
                     && !public_rows::is_plain(query, self.known())
                 {
-                    let rows = PublicRows::members(query, self.known(), e.pos);
-                    return Err(PlanError::NeedRows(Box::new(rows)));
+                    self.facts.want_rows(PublicRows::members(query, self.known(), e.pos));
+                    return Ok(());
                 }
                 let allowed = inside == Rel::Public || (inside == Rel::Private && around == Rel::Private);
-                if !allowed || self.releases.len() > before {
+                if !allowed || self.released > before {
                     let released = inside == Rel::Released && around == Rel::Private;
                     let hint = match &e.kind {
                         ExprKind::Exists { .. } if released && is_correlated(query) => {

@@ -4,6 +4,7 @@ pub mod public_rows;
 
 use answer::ClientError;
 use public_rows::PublicRows;
+use schema::SqlType;
 use sql::ast::*;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -13,12 +14,26 @@ use std::collections::HashMap;
 pub enum PlanError {
     /// The statement is refused.
     Refused(Box<ClientError>),
-    /// These numbers are needed first.
-    NeedSizes(Vec<Size>),
-    /// The types of this query's columns are needed first, in [`Statement::types`] under this key.
-    NeedTypes(TypesOf, Box<Query>),
-    /// These rows are needed first, in the statement.
-    NeedRows(Box<PublicRows>),
+    /// These facts are needed first.
+    Missing(Missing),
+}
+
+/// Facts that a plan needs and PostgreSQL alone knows: all that can be told of a statement as it is, so that a few rounds of
+/// questions are enough for any.
+#[derive(Debug, Default)]
+pub struct Missing {
+    /// Queries whose columns' types are wanted, in [`Statement::types`] under these keys.
+    pub types: Vec<(TypesOf, Query)>,
+    /// Public rows that are wanted in the statement.
+    pub rows: Vec<PublicRows>,
+    /// Numbers that are wanted.
+    pub sizes: Vec<Size>,
+}
+
+impl Missing {
+    fn is_empty(&self) -> bool {
+        self.types.is_empty() && self.rows.is_empty() && self.sizes.is_empty()
+    }
 }
 
 /// A number that public tables tell, and plans rest on: how many groups there are, how much work a row makes. Tables are
@@ -36,21 +51,23 @@ pub enum Size {
 /// The numbers that are known.
 pub type Sizes = HashMap<Size, usize>;
 
-/// The numbers that a statement's plan looks at, and which of them are not known yet. Such a one counts as 1 while the rest is looked
-/// at, so that all that are missing are asked for at once: nothing that was planned with it is used.
-pub(crate) struct Counts<'s> {
-    known: &'s Sizes,
-    missing: RefCell<Vec<Size>>,
+/// The facts that a pass looks at, and which of them are not known yet. A number that is missing counts as 1 while the rest is
+/// looked at, and a query whose rows or types are missing as released: all that are missing are asked for at once, and nothing that
+/// was planned without them is used.
+pub(crate) struct Facts<'s> {
+    sizes: &'s Sizes,
+    missing: RefCell<Missing>,
 }
 
-impl<'s> Counts<'s> {
-    pub fn new(known: &'s Sizes) -> Self {
-        Self { known, missing: RefCell::default() }
+impl<'s> Facts<'s> {
+    pub fn new(sizes: &'s Sizes) -> Self {
+        Self { sizes, missing: RefCell::default() }
     }
 
-    pub fn get(&self, size: Size) -> usize {
-        self.known.get(&size).copied().unwrap_or_else(|| {
-            let mut missing = self.missing.borrow_mut();
+    /// A number, 1 where it is missing.
+    pub fn size(&self, size: Size) -> usize {
+        self.sizes.get(&size).copied().unwrap_or_else(|| {
+            let missing = &mut self.missing.borrow_mut().sizes;
             if !missing.contains(&size) {
                 missing.push(size);
             }
@@ -58,14 +75,41 @@ impl<'s> Counts<'s> {
         })
     }
 
-    /// What was planned, or refused, with these numbers, if all of them are known.
+    /// Notes that public rows are missing.
+    pub fn want_rows(&self, rows: PublicRows) {
+        self.missing.borrow_mut().rows.push(rows);
+    }
+
+    /// The types of a query's columns among those that are known; None where they are missing.
+    pub fn types(
+        &self,
+        known: &HashMap<TypesOf, Vec<SqlType>>,
+        of: TypesOf,
+        query: impl FnOnce() -> Query,
+    ) -> Option<Vec<SqlType>> {
+        let types = known.get(&of).cloned();
+        if types.is_none() {
+            let missing = &mut self.missing.borrow_mut().types;
+            if !missing.iter().any(|(have, _)| *have == of) {
+                missing.push((of, query()));
+            }
+        }
+        types
+    }
+
+    /// Whether something is missing, so that refusals may be for want of it.
+    pub fn are_missing(&self) -> bool {
+        !self.missing.borrow().is_empty()
+    }
+
+    /// The outcome of a pass, if no fact was missing.
     ///
     /// # Errors
-    /// Some are not.
-    pub fn complete<T>(self, planned: T) -> Result<T, PlanError> {
-        match self.missing.into_inner() {
-            missing if missing.is_empty() => Ok(planned),
-            missing => Err(PlanError::NeedSizes(missing)),
+    /// Some were.
+    pub fn complete<T>(&self, outcome: T) -> Result<T, PlanError> {
+        match self.missing.take() {
+            missing if missing.is_empty() => Ok(outcome),
+            missing => Err(PlanError::Missing(missing)),
         }
     }
 }

@@ -21,16 +21,17 @@ use crate::algebra::source::PrivateSource;
 use crate::expr::domain::Domain;
 use crate::expr::interval::Interval;
 use crate::expr::{Node, Scalar};
-use crate::facts::Counts;
+use crate::facts::Facts;
 use crate::groups::key::Key;
 use crate::own::flatten::Flattener;
-use crate::{PlanError, Settings, Size};
+use crate::stop::Stop;
+use crate::{Settings, Size};
 use conditions::{listed, over_keys, rejects_null, split};
 use narrowed::Narrowed;
 use policy::Policy;
 use sql::ast::{BinaryOp, Expr};
 
-type Result<T> = std::result::Result<T, PlanError>;
+type Result<T> = std::result::Result<T, Stop>;
 
 /// Which groups a release has.
 pub(crate) struct Groups {
@@ -49,7 +50,7 @@ pub(crate) struct Groups {
 pub(crate) fn decide(
     flattener: &Flattener<'_>,
     source: &PrivateSource,
-    (policy, settings, sizes): (&Policy, &Settings, &Counts<'_>),
+    (policy, settings, facts): (&Policy, &Settings, &Facts<'_>),
     keys: &mut [Key],
     written: &[Expr],
     having: &[Scalar],
@@ -70,7 +71,7 @@ pub(crate) fn decide(
     let (mut product, mut read): (usize, usize) = (1, 1);
     let within: Vec<Scalar> =
         keys.iter().zip(written).map(|(k, expr)| narrowed.lower(&k.scalar, expr)).collect();
-    let size_of = |table: usize, column: &str| sizes.get(Size::Distinct(table, column.to_owned()));
+    let size_of = |table: usize, column: &str| facts.size(Size::Distinct(table, column.to_owned()));
     for (k, within) in keys.iter().zip(&within) {
         let listed = conditions.iter().find_map(|c| listed(c, &k.scalar));
         let Some(domain) = listed.or_else(|| values::of_key(within, &conditions, limit)) else {
@@ -156,8 +157,8 @@ pub(crate) fn equal_columns(source: &PrivateSource) -> Classes {
 }
 
 /// How many groups these keys have, at most, where their domains are public.
-pub(crate) fn size(keys: &[Key], sizes: &Counts<'_>) -> usize {
-    let size_of = |table: usize, column: &str| sizes.get(Size::Distinct(table, column.to_owned()));
+pub(crate) fn size(keys: &[Key], facts: &Facts<'_>) -> usize {
+    let size_of = |table: usize, column: &str| facts.size(Size::Distinct(table, column.to_owned()));
     let mut product: usize = 1;
     for (domain, with_null) in keys.iter().filter_map(|k| k.domain.as_ref()) {
         let size = domain.size(&size_of);

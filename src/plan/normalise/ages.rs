@@ -25,27 +25,26 @@ pub fn is_rest(a: &Aggregate) -> bool {
 /// Seconds of a day.
 const DAY: &str = "86400";
 
-/// The statement in which this SELECT has none.
-pub(crate) fn without_ages(mut statement: Statement, select: Option<SelectId>) -> Statement {
-    statement.query.each_query(&mut |q| {
+/// Leaves none in this SELECT. Whether there is such a SELECT.
+pub(crate) fn without_ages(query: &mut Query, select: Option<SelectId>) -> bool {
+    let mut found = false;
+    query.each_query(&mut |q| {
         let own = matches!(&q.body, Body::Select(s) if s.id == select);
         let order: &mut [OrderItem] = if own { &mut q.order_by } else { &mut [] };
         order.iter_mut().for_each(|o| replace(&mut o.expr));
-        in_body(&mut q.body, select);
+        found |= in_body(&mut q.body, select);
     });
-    statement
+    found
 }
 
-fn in_body(body: &mut Body, select: Option<SelectId>) {
+fn in_body(body: &mut Body, select: Option<SelectId>) -> bool {
     match body {
         Body::Select(s) if s.id == select => {
             s.items.iter_mut().map(|i| &mut i.expr).chain(&mut s.having).for_each(replace);
+            true
         }
-        Body::SetOp { left, right, .. } => {
-            in_body(left, select);
-            in_body(right, select);
-        }
-        Body::Select(_) | Body::Values(_) | Body::Rows { .. } | Body::Query(_) => {}
+        Body::SetOp { left, right, .. } => in_body(left, select) | in_body(right, select),
+        Body::Select(_) | Body::Values(_) | Body::Rows { .. } | Body::Query(_) => false,
     }
 }
 

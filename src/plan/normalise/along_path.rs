@@ -77,14 +77,16 @@ impl AlongPath {
         })
     }
 
-    /// Puts in what it lacks.
-    pub(crate) fn put(&self, mut statement: Statement) -> Statement {
+    /// Puts in what it lacks. Whether the statement has it.
+    pub(crate) fn put(&self, statement: &mut Statement) -> bool {
         let binding = statement.bindings.next();
+        let mut found = false;
         statement.query.each_query(&mut |q| {
             let Body::Select(s) = &mut q.body else { return };
             if s.id != self.select {
                 return;
             }
+            found = true;
             s.from.push(From::Relation { binding, query: None, lateral: false, pos: self.pos });
             let equal = self.equal.iter().map(|(column, other)| {
                 let left = Box::new(Expr::new(ExprKind::Column { binding, column: *column }, self.pos));
@@ -93,8 +95,10 @@ impl AlongPath {
             });
             s.filter = s.filter.take().into_iter().chain(equal).reduce(sql::resolve::and);
         });
-        statement.bindings.push(self.led_to.clone());
-        statement
+        if found {
+            statement.bindings.push(self.led_to.clone());
+        }
+        found
     }
 
     /// As it stands.

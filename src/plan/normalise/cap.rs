@@ -86,8 +86,8 @@ fn relation(binding: BindingId, query: Option<Select>) -> From {
 }
 
 impl Cap {
-    /// The statement that reads it so.
-    pub(crate) fn put(self, mut statement: Statement, policy: &Policy) -> Result<Statement, ClientError> {
+    /// Reads it so.
+    pub(crate) fn put(self, statement: &mut Statement, policy: &Policy) -> Result<(), ClientError> {
         let mut found = None;
         statement.query.each_select(&mut |s| {
             let Some(mut place) = s.from.iter().find_map(|f| self.place(f)) else { return };
@@ -97,11 +97,11 @@ impl Cap {
             found = Some(place);
         });
         let place = found.ok_or_else(|| unnarrowed(None))?;
-        let written = self.written(&mut statement, policy, place)?;
+        let written = self.written(statement, policy, place)?;
         statement.query.each_select(&mut |s| {
             s.from.iter_mut().for_each(|f| self.replace(f, &written));
         });
-        Ok(statement)
+        Ok(())
     }
 
     /// Where it stands in a FROM.

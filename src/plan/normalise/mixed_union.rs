@@ -15,19 +15,20 @@
 //! as if that had been asked: nothing here is trusted with more than the meaning.
 
 use super::partial_aggregates::{Partials, above, aggregates, typed};
-use crate::PlanError;
+use crate::facts::Facts;
 use crate::refusals::unsupported;
 use crate::syntax::grouping::has_aggregate;
 use crate::syntax::grouping::is_over_several;
 use crate::syntax::grouping::keys;
 use crate::syntax::renumber::Numbers;
 use crate::syntax::subqueries::is_correlated;
+use answer::ClientError;
 use policy::Policy;
 use schema::SqlType;
 use sql::ast::*;
 use std::collections::{HashMap, HashSet};
 
-type Result<T> = std::result::Result<T, PlanError>;
+type Result<T> = std::result::Result<T, ClientError>;
 
 /// The mark of a relation of branches that are aggregated apart: it is not taken apart again.
 const APART: Origin = Origin::AddedBy(Rule::MixedUnion);
@@ -85,11 +86,17 @@ impl MixedUnion {
         same && self.private.len() > 1 && branches(&q.body).len() == self.private.len()
     }
 
-    /// The statement in which it does not stand under the SELECT above it any more; None where there is no such form.
+    /// The statement in which it does not stand under the SELECT above it any more; None where there is no such form, or types are
+    /// missing for it.
     ///
     /// # Errors
-    /// Types are needed first, or what is computed of its rows does not follow from results for each kind.
-    pub(crate) fn apart(&self, mut new: Statement, policy: &Policy) -> Result<Option<Statement>> {
+    /// What is computed of its rows does not follow from results for each kind.
+    pub(crate) fn apart(
+        &self,
+        mut new: Statement,
+        policy: &Policy,
+        facts: &Facts<'_>,
+    ) -> Result<Option<Statement>> {
         let ctes = &mut new.query.with;
         if let Some(place) = ctes.iter().position(|c| self.is(&c.query)) {
             let cte = ctes.remove(place);
@@ -99,7 +106,7 @@ impl MixedUnion {
         let with = new.query.with.clone();
         let Statement { query, bindings, types, .. } = &mut new;
         let numbers = Numbers::new(query, bindings);
-        let mut rewriting = Rewriting { union: self, numbers, types, with };
+        let mut rewriting = Rewriting { union: self, numbers, types, facts, with };
         let mut done = Ok(false);
         query.each_query(&mut |q| {
             if matches!(done, Ok(false)) {
@@ -135,6 +142,7 @@ struct Rewriting<'s> {
     union: &'s MixedUnion,
     numbers: Numbers<'s>,
     types: &'s HashMap<TypesOf, Vec<SqlType>>,
+    facts: &'s Facts<'s>,
     /// What the statement's names stand for.
     with: Vec<Cte>,
 }
@@ -187,14 +195,14 @@ impl Rewriting<'_> {
         let exprs = s.items.iter().map(|i| &i.expr).chain(&s.having);
         let aggregated = exprs.chain(order_by.iter().map(|o| &o.expr)).any(has_aggregate);
         if aggregated || s.has_group_by() || s.distinct == Distinct::All {
-            let s = self.of_one_type(s, binding)?;
-            let (select, order_by) = self.grouped(&s, order_by, binding)?;
-            return Ok(Some((Body::Select(Box::new(select)), order_by)));
+            let Some(s) = self.of_one_type(s, binding)? else { return Ok(None) };
+            let grouped = self.grouped(&s, order_by, binding)?;
+            return Ok(grouped.map(|(select, order_by)| (Body::Select(Box::new(select)), order_by)));
         }
         if is_over_several(s) || cut || !order_by.is_empty() {
             return Ok(None);
         }
-        let s = self.of_one_type(s, binding)?;
+        let Some(s) = self.of_one_type(s, binding)? else { return Ok(None) };
         let [left, right] = [true, false].map(|private| self.kind(&s, binding, private));
         Ok(Some((union_all(left, right), Vec::new())))
     }
@@ -232,13 +240,13 @@ impl Rewriting<'_> {
         self.numbers.copy(&query).body
     }
 
-    /// A SELECT with aggregates, and its ORDER BY.
+    /// A SELECT with aggregates, and its ORDER BY; None where types are missing.
     fn grouped(
         &mut self,
         s: &Select,
         order_by: &[OrderItem],
         binding: BindingId,
-    ) -> Result<(Select, Vec<OrderItem>)> {
+    ) -> Result<Option<(Select, Vec<OrderItem>)>> {
         let mut calls: Vec<Aggregate> = Vec::new();
         let exprs = s.items.iter().map(|i| &i.expr).chain(&s.having);
         exprs.chain(order_by.iter().map(|o| &o.expr)).for_each(|e| aggregates(e, &mut calls));
@@ -252,7 +260,10 @@ impl Rewriting<'_> {
                 };
                 let items = calls.iter().map(item).collect();
                 let alone = Select { items, ..ungrouped(s) };
-                self.types_of(s.id, 0, Body::Select(Box::new(alone)))?
+                let Some(types) = self.types_of(s.id, 0, Body::Select(Box::new(alone))) else {
+                    return Ok(None);
+                };
+                types
             }
         };
         let apart = self.numbers.bindings.next();
@@ -298,17 +309,16 @@ impl Rewriting<'_> {
                 "a column that is not grouped by, above private rows and others,",
                 s.pos,
             )
-            .hint("Write it into GROUP BY, or leave it out.")
-            .into());
+            .hint("Write it into GROUP BY, or leave it out."));
         }
-        Ok((new, order_by))
+        Ok(Some((new, order_by)))
     }
 
     /// The SELECT over branches whose columns have the types that PostgreSQL gives those of all: alone, each kind would have its
-    /// own.
-    fn of_one_type(&self, s: &Select, binding: BindingId) -> Result<Select> {
+    /// own. None where types are missing.
+    fn of_one_type(&self, s: &Select, binding: BindingId) -> Result<Option<Select>> {
         let mut whole = Query::of(Body::Select(Box::new(s.clone())));
-        let mut done = Ok(());
+        let mut done = Ok(true);
         whole.each_relation(&mut |of, query| {
             if *of == binding
                 && let Some(q) = query
@@ -316,36 +326,31 @@ impl Rewriting<'_> {
                 done = self.cast(&mut q.body, s);
             }
         });
-        done?;
-        match whole.body {
-            Body::Select(s) => Ok(*s),
-            _ => Ok(s.clone()),
-        }
+        Ok(match (done?, whole.body) {
+            (true, Body::Select(s)) => Some(*s),
+            _ => None,
+        })
     }
 
-    fn cast(&self, body: &mut Body, s: &Select) -> Result<()> {
-        let types = self.types_of(s.id, 1, body.clone())?;
-        let (mut n, mut done) = (1, Ok(()));
+    /// Casts the branches to the types of all. Whether those are known.
+    fn cast(&self, body: &mut Body, s: &Select) -> Result<bool> {
+        let types = self.types_of(s.id, 1, body.clone());
+        let (mut n, mut known, mut done) = (1, types.is_some(), Ok(()));
         each_branch(body, &mut |branch| {
             n += 1;
-            if done.is_ok() {
-                done =
-                    self.types_of(s.id, n, branch.clone()).and_then(|own| cast(branch, &own, &types, s.pos));
+            match (self.types_of(s.id, n, branch.clone()), &types) {
+                (Some(own), Some(types)) if done.is_ok() => done = cast(branch, &own, types, s.pos),
+                (Some(_), _) => {}
+                (None, _) => known = false,
             }
         });
-        done
+        done.map(|()| known)
     }
 
-    /// The types of the columns of what stands in this SELECT; `question` tells those about one SELECT apart.
-    fn types_of(&self, select: Option<SelectId>, question: usize, body: Body) -> Result<Vec<SqlType>> {
+    /// The types of the columns of what stands in this SELECT, if they are known; `question` tells those about one SELECT apart.
+    fn types_of(&self, select: Option<SelectId>, question: usize, body: Body) -> Option<Vec<SqlType>> {
         let asked = TypesOf::Part { select, part: question };
-        match self.types.get(&asked) {
-            Some(types) => Ok(types.clone()),
-            None => {
-                let query = Query { with: self.with.clone(), ..Query::of(body) };
-                Err(PlanError::NeedTypes(asked, Box::new(query)))
-            }
-        }
+        self.facts.types(self.types, asked, || Query { with: self.with.clone(), ..Query::of(body) })
     }
 }
 
@@ -359,7 +364,7 @@ fn cast(branch: &mut Body, own: &[SqlType], types: &[SqlType], pos: Pos) -> Resu
         };
         let Some(item) = item.filter(|_| known) else {
             let what = format!("a set operation whose column {} has several types", i + 1);
-            return Err(unsupported(&what, pos).hint("Cast it to one type in every branch.").into());
+            return Err(unsupported(&what, pos).hint("Cast it to one type in every branch."));
         };
         item.expr = typed(item.expr.clone(), ty);
     }

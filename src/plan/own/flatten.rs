@@ -8,7 +8,6 @@ use crate::algebra::equivalence_classes::Col;
 use crate::algebra::source::{Added, Leaf, PrivateSource, Scan, TableName};
 use crate::expr::truth;
 use crate::expr::{ColumnInfo, Columns, Scalar, lower};
-use crate::normalise::cap::Cap;
 use crate::own::given::Given;
 use crate::refusals::unsupported;
 use crate::syntax::conditions::{conjuncts, single, split};
@@ -94,8 +93,6 @@ pub struct Flattener<'a> {
     pub(crate) origin: HashMap<BindingId, BindingId>,
     /// The number of the next binding that the statement does not have.
     pub(crate) next: BindingId,
-    /// A relation that is to be read through a cap, once it is found.
-    pub(crate) uncapped: Rc<Cell<Option<Cap>>>,
     relations: usize,
     /// What the statement has come to, in all of its releases.
     pub(crate) spend: Spend,
@@ -135,7 +132,6 @@ impl<'a> Flattener<'a> {
             optional: Vec::new(),
             origin: HashMap::new(),
             next: bindings.next(),
-            uncapped: Rc::default(),
             relations: 0,
             spend,
             level: Cell::new(0),

@@ -19,7 +19,7 @@ use crate::bound::work;
 use crate::expr::domain::Domain;
 use crate::expr::per_unit::{self, Place};
 use crate::expr::{ColumnInfo, Columns, Scalar, lower};
-use crate::facts::Counts;
+use crate::facts::Facts;
 use crate::groups::key::Key;
 use crate::release::Release;
 use crate::{Plan, PlanError, Settings, Sizes};
@@ -84,9 +84,9 @@ pub fn of(
     let bounding = Bounding::of_cells(&base, true);
     let weight = bounding.rows();
     let picks = vec![Pick::Greatest];
-    let counts = Counts::new(sizes);
-    let work = work::of_bounded(&source, &[&key.scalar], policy, &counts);
-    let work = counts.complete(work)??;
+    let facts = Facts::new(sizes);
+    let work = work::bound(&source, &[&key.scalar], policy, &facts, None);
+    let work = facts.complete(work)?.map_err(|stop| PlanError::Refused(stop.refused()))?;
     let chosen = Release {
         select: release.select,
         set: 0,

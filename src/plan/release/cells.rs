@@ -23,7 +23,7 @@ impl Builder<'_, '_> {
         let public = found.public;
         let number = if public { Number::Public(self.group_count) } else { Number::Any };
         let base = bounding::bound(&self.source, self.policy, self.settings, keys, number, false);
-        let points = groups::size(std::slice::from_ref(&r.key), self.sizes).max(1);
+        let points = groups::size(std::slice::from_ref(&r.key), self.facts).max(1);
         if points.saturating_mul(self.group_count) > self.policy.limits.max_public_groups {
             return Err(ClientError::unsupported(
                 "a choice among so many values in so many groups is not supported",
@@ -39,7 +39,7 @@ impl Builder<'_, '_> {
         let mut keys = keys.to_vec();
         keys.push(r.key);
         let scalars: Vec<&Scalar> = keys.iter().map(|k| &k.scalar).collect();
-        let work = self.flattener.work(&self.source, &scalars, self.sizes, select.pos)?;
+        let work = self.flattener.work(&self.source, &scalars, self.facts, select.pos)?;
         let part = |p: &Pick| Part { kind: PartKind::Point(*p), linf: rows.into(), label: named(p) };
         Ok(Release {
             select: select.id,

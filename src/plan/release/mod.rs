@@ -47,11 +47,11 @@ impl Builder<'_, '_> {
         // Of grouping sets it drops rows of some, and keeps what they add up to.
         let having = select.having.as_ref().filter(|_| select.grouping_sets.is_empty());
         let having = self.over_keys(having);
-        let given = (self.policy, self.settings, self.sizes);
+        let given = (self.policy, self.settings, self.facts);
         let found = groups::decide(self.flattener, &self.source, given, &mut built, &written, &having)?;
         self.public = found.public;
         if found.public {
-            self.group_count = groups::size(&built, self.sizes);
+            self.group_count = groups::size(&built, self.facts);
         }
         // What is released for a sum serves an average of the same, whichever is written first.
         let sums = sums::beside_others(above);
@@ -105,7 +105,7 @@ impl Builder<'_, '_> {
         }
         let mut expressions: Vec<&Scalar> = built.iter().map(|k| &k.scalar).collect();
         expressions.extend(self.parts.iter().filter_map(|p| p.kind.argument()));
-        let work = self.flattener.work(&self.source, &expressions, self.sizes, select.pos)?;
+        let work = self.flattener.work(&self.source, &expressions, self.facts, select.pos)?;
         let given = self.flattener.given.used();
         let by_given = |k: &Key| k.domain.as_ref().is_some_and(|(d, _)| d.is_given());
         let listed = built.iter().any(by_given) || only.iter().any(Scalar::is_given);

@@ -26,7 +26,7 @@ impl Builder<'_, '_> {
         let bounding = bounding::of_values(&self.source, self.policy, self.settings);
         let mut scalars: Vec<&Scalar> = keys.iter().map(|k| &k.scalar).collect();
         scalars.push(&d.of);
-        let work = self.flattener.work(&self.source, &scalars, self.sizes, select.pos)?;
+        let work = self.flattener.work(&self.source, &scalars, self.facts, select.pos)?;
         let part = |kind| distinct::part(kind, bounding.rows());
         Ok(Release {
             select: select.id,

@@ -74,9 +74,15 @@ fn planned(text: &str, policy: &Policy) -> Result<Plan, String> {
     for _ in 0..ROUNDS {
         match plan::plan(&mut statement, policy, &settings(policy), &sizes) {
             Ok(plan) => return Ok(plan),
-            Err(PlanError::NeedSizes(wanted)) => sizes.extend(wanted.into_iter().map(|size| (size, 10))),
-            Err(PlanError::NeedTypes(..)) => return Err("types are needed".into()),
-            Err(PlanError::NeedRows(_)) => return Err("rows are needed".into()),
+            Err(PlanError::Missing(missing)) if !missing.types.is_empty() => {
+                return Err("types are needed".into());
+            }
+            Err(PlanError::Missing(missing)) if !missing.rows.is_empty() => {
+                return Err("rows are needed".into());
+            }
+            Err(PlanError::Missing(missing)) => {
+                sizes.extend(missing.sizes.into_iter().map(|size| (size, 10)));
+            }
             Err(PlanError::Refused(e)) => return Err(e.to_string()),
         }
     }

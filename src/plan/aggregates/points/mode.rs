@@ -45,7 +45,7 @@ impl Builder<'_, '_> {
         let (x, when, pos) = (&call.ordered(0)?.expr, call.when.as_ref(), call.pos);
         let (key, written) = self.key(x)?;
         let mut keys = [key];
-        let given = (self.policy, self.settings, self.sizes);
+        let given = (self.policy, self.settings, self.facts);
         let found = groups::decide(self.flattener, &self.source, given, &mut keys, &[written], &[])?;
         let [mut key] = keys;
         // NULL is no value.
