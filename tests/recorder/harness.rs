@@ -23,6 +23,9 @@ use postgres_types::{FromSql, Type};
 use std::collections::HashMap;
 use tokio_postgres::{Client, Row, SimpleQueryMessage, Statement};
 
+/// Rounds of questions to PostgreSQL that any statement of the tests takes, before it has a plan.
+const QUESTIONS: usize = 3;
+
 /// A database of the family, its policy, and one connection in one transaction.
 pub struct Lab {
     /// The connection.
@@ -187,7 +190,7 @@ impl Lab {
     ) -> Result<Planned, Refusal> {
         let written = resolved(text, &self.policy).map_err(|e| Refusal::Plan(e.to_string()))?;
         let mut statement = written.clone();
-        loop {
+        for _ in 0..=QUESTIONS {
             match plan_with(&mut statement, &self.policy, settings, &self.sizes, stream) {
                 Ok(mut p) => {
                     // The plan is a function of statement, policy and settings, and planning it again costs its account nothing.
@@ -209,6 +212,7 @@ impl Lab {
                 Err(PlanError::Missing(missing)) => self.learn(&mut statement, missing).await?,
             }
         }
+        panic!("more than {QUESTIONS} rounds of questions: {text}");
     }
 
     /// Asks PostgreSQL for facts, and puts them where a plan looks for them.

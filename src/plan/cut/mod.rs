@@ -238,11 +238,10 @@ impl<'a> Walk<'a> {
                 if private.contains(&true) && private.contains(&false) {
                     let union = MixedUnion::of(body, private).filter(|_| union_all);
                     let refused = || mixed(position(left));
-                    if let Some(union) = union {
-                        self.matched(Rewrite::Apart(union), refused())?;
-                    }
-                    // What stands above it is written anew with it.
-                    return Err(refused().into());
+                    let Some(union) = union else { return Err(refused().into()) };
+                    self.matched(Rewrite::Apart(union), refused())?;
+                    // As which it will come out.
+                    return Ok(Rel::Released);
                 }
                 Ok(kinds.into_iter().fold(Rel::Public, Rel::or))
             }

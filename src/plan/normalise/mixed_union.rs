@@ -195,9 +195,11 @@ impl Rewriting<'_> {
         let exprs = s.items.iter().map(|i| &i.expr).chain(&s.having);
         let aggregated = exprs.chain(order_by.iter().map(|o| &o.expr)).any(has_aggregate);
         if aggregated || s.has_group_by() || s.distinct == Distinct::All {
-            let Some(s) = self.of_one_type(s, binding)? else { return Ok(None) };
-            let grouped = self.grouped(&s, order_by, binding)?;
-            return Ok(grouped.map(|(select, order_by)| (Body::Select(Box::new(select)), order_by)));
+            // The types of aggregates are the same before branches are cast to those of all: both are asked for at once.
+            let (calls, one_type) = (self.calls(s, order_by), self.of_one_type(s, binding)?);
+            let (Some(calls), Some(s)) = (calls, one_type) else { return Ok(None) };
+            let (select, order_by) = self.grouped(&s, order_by, binding, calls)?;
+            return Ok(Some((Body::Select(Box::new(select)), order_by)));
         }
         if is_over_several(s) || cut || !order_by.is_empty() {
             return Ok(None);
@@ -240,36 +242,36 @@ impl Rewriting<'_> {
         self.numbers.copy(&query).body
     }
 
-    /// A SELECT with aggregates, and its ORDER BY; None where types are missing.
+    /// The aggregates of a SELECT, with their types; None where these are missing.
+    fn calls(&self, s: &Select, order_by: &[OrderItem]) -> Option<Vec<(Aggregate, SqlType)>> {
+        let mut calls: Vec<Aggregate> = Vec::new();
+        let exprs = s.items.iter().map(|i| &i.expr).chain(&s.having);
+        exprs.chain(order_by.iter().map(|o| &o.expr)).for_each(|e| aggregates(e, &mut calls));
+        if calls.is_empty() {
+            return Some(Vec::new());
+        }
+        let item = |a: &Aggregate| Item {
+            expr: Expr::new(ExprKind::Aggregate(Box::new(a.clone())), s.pos),
+            name: "value".to_owned(),
+        };
+        let alone = Select { items: calls.iter().map(item).collect(), ..ungrouped(s) };
+        let types = self.types_of(s.id, 0, Body::Select(Box::new(alone)))?;
+        Some(calls.into_iter().zip(types).collect())
+    }
+
+    /// A SELECT with these aggregates, and its ORDER BY.
     fn grouped(
         &mut self,
         s: &Select,
         order_by: &[OrderItem],
         binding: BindingId,
-    ) -> Result<Option<(Select, Vec<OrderItem>)>> {
-        let mut calls: Vec<Aggregate> = Vec::new();
-        let exprs = s.items.iter().map(|i| &i.expr).chain(&s.having);
-        exprs.chain(order_by.iter().map(|o| &o.expr)).for_each(|e| aggregates(e, &mut calls));
+        calls: Vec<(Aggregate, SqlType)>,
+    ) -> Result<(Select, Vec<OrderItem>)> {
         let keys = if calls.is_empty() { keys(s) } else { s.group_by.clone() };
-        let types = match calls.is_empty() {
-            true => Vec::new(),
-            false => {
-                let item = |a: &Aggregate| Item {
-                    expr: Expr::new(ExprKind::Aggregate(Box::new(a.clone())), s.pos),
-                    name: "value".to_owned(),
-                };
-                let items = calls.iter().map(item).collect();
-                let alone = Select { items, ..ungrouped(s) };
-                let Some(types) = self.types_of(s.id, 0, Body::Select(Box::new(alone))) else {
-                    return Ok(None);
-                };
-                types
-            }
-        };
         let apart = self.numbers.bindings.next();
         let mut partials = Partials::new(apart, &keys, s.pos);
         let mut values = Vec::with_capacity(calls.len());
-        for (call, ty) in calls.into_iter().zip(types) {
+        for (call, ty) in calls {
             let value = partials.value(&call, &ty)?;
             values.push((call, value));
         }
@@ -311,7 +313,7 @@ impl Rewriting<'_> {
             )
             .hint("Write it into GROUP BY, or leave it out."));
         }
-        Ok(Some((new, order_by)))
+        Ok((new, order_by))
     }
 
     /// The SELECT over branches whose columns have the types that PostgreSQL gives those of all: alone, each kind would have its

@@ -63,14 +63,13 @@ pub(crate) fn apply(
     let mut applied = false;
     let mut refused = None;
     for Match { rewrite, refused: own } in matches {
-        let done = rewrite.apply(statement, policy, facts);
-        facts.complete(())?;
-        if done? {
-            applied = true;
-        } else {
-            refused = refused.or(Some(own));
+        match rewrite.apply(statement, policy, facts) {
+            Ok(true) => applied = true,
+            Ok(false) => refused = refused.or(Some(own)),
+            Err(e) => refused = Some(Box::new(e)),
         }
     }
+    facts.complete(())?;
     if let Some(refused) = refused.filter(|_| !applied) {
         return Err(PlanError::Refused(refused));
     }
