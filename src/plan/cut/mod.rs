@@ -8,7 +8,7 @@ mod subqueries;
 use crate::facts::Facts;
 use crate::facts::public_rows::{self, PublicRows};
 use crate::normalise::mixed_union::{self, MixedUnion};
-use crate::normalise::{Match, Rewrite, ages};
+use crate::normalise::{self, Match, Rewrite, ages};
 use crate::own::flatten::{self, Flattener};
 use crate::own::given::{Given, Stage};
 use crate::own::per_unit;
@@ -119,6 +119,9 @@ pub(crate) struct Look {
 
 /// Looks for what is to be written in another way. What is refused is refused by [`cut`], which comes to the same place.
 pub(crate) fn look(statement: &Statement, policy: &Policy, settings: &Settings, facts: &Facts<'_>) -> Look {
+    if !normalise::may_match(&statement.query) {
+        return Look::default();
+    }
     let mut walk = Walk::new(statement, policy, settings, facts);
     walk.matches = Some(Vec::new());
     let _refused = walk.query(&statement.query);

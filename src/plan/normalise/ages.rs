@@ -8,10 +8,12 @@ use sql::ast::*;
 
 /// Whether a sum or an average of ages stands in an expression above aggregates.
 pub(crate) fn has_ages(e: &Expr) -> bool {
-    matches!(&e.kind, ExprKind::Aggregate(a) if is_of_ages(a)) || e.children().into_iter().any(has_ages)
+    e.parts().any(is_of_ages)
 }
 
-fn is_of_ages(a: &Aggregate) -> bool {
+/// Whether it is one.
+pub(crate) fn is_of_ages(e: &Expr) -> bool {
+    let ExprKind::Aggregate(a) = &e.kind else { return false };
     let plain = !a.distinct && a.order_by.is_empty() && a.within_group.is_empty();
     let age = |e: &Expr| matches!(&e.kind, ExprKind::Call { name: "age", args } if args.len() == 2);
     plain && matches!(a.name, "sum" | "avg") && matches!(a.args.as_slice(), [one] if age(one))
@@ -50,7 +52,7 @@ fn in_body(body: &mut Body, select: Option<SelectId>) -> bool {
 
 fn replace(e: &mut Expr) {
     match &e.kind {
-        ExprKind::Aggregate(a) if is_of_ages(a) => *e = of_parts(a, e.pos),
+        ExprKind::Aggregate(a) if is_of_ages(e) => *e = of_parts(a, e.pos),
         _ => e.children_mut().into_iter().for_each(replace),
     }
 }

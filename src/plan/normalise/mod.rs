@@ -44,6 +44,15 @@ pub(crate) enum Rewrite {
     Cap(Cap),
 }
 
+/// Whether a rule can match anywhere in a query, as far as its words tell: most statements need no look.
+pub(crate) fn may_match(query: &Query) -> bool {
+    query.parts().any(|part| match part {
+        Part::Expr(e) => matches!(e.kind, ExprKind::Subquery(_)) || ages::is_of_ages(e),
+        Part::Body(body) => matches!(body, Body::SetOp { op: SetOp::Union, all: true, .. }),
+        Part::Query(_) | Part::From(_) => false,
+    })
+}
+
 /// A place that a rule matches, and the refusal where the rule cannot be applied to it after all.
 pub(crate) struct Match {
     pub rewrite: Rewrite,
