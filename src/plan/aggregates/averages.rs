@@ -217,7 +217,8 @@ impl Builder<'_, '_> {
             return Ok(None);
         }
         // A sum that is released anyway serves the average too; else the sum is centred, which halves its bound.
-        let have = self.parts.iter().position(|p| p.kind == PartKind::Sum(plain.clone()));
+        let plain = PartKind::Sum(plain);
+        let have = self.parts.iter().position(|p| p.kind == plain);
         Ok(Some(have.unwrap_or_else(|| self.part(PartKind::Sum(centred), label))))
     }
 }
