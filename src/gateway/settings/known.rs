@@ -154,7 +154,7 @@ pub const READABLE: &[&str] = &[
 
 /// All that `pg_settings` and `current_setting` show of the server's settings and of noisegate's, as they are written.
 pub fn shown() -> impl Iterator<Item = &'static str> {
-    let own = super::custom::NoisegateSetting::ALL.into_iter().map(|own| own.name());
+    let own = super::table::NoisegateSetting::ALL.iter().map(|own| own.name());
     REPORTED.iter().chain(KEPT).chain(READABLE).copied().chain(own).chain([MIN_EPSILON])
 }
 

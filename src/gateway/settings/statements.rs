@@ -237,7 +237,7 @@ impl Session {
     }
 
     fn show_all(&self) -> Vec<bytes::Bytes> {
-        let own = NoisegateSetting::ALL.into_iter().map(|o| (o.name(), o.description()));
+        let own = NoisegateSetting::ALL.iter().map(|o| (o.name(), o.description()));
         let others = known::REPORTED.iter().map(|n| (*n, ""));
         let more = [
             "extra_float_digits",
