@@ -4,7 +4,6 @@
 //! settings and the key of what is remembered. A new setting is an entry, and whoever reads it.
 
 use super::SessionSettings;
-use super::known::{MIN_EPSILON, STREAM_ACCURACY};
 
 /// What is known of a setting.
 pub(super) struct Entry {
@@ -269,6 +268,12 @@ settings! {
         meaning: "how likely one of them exceeds it",
     };
 }
+
+/// The least price of a statement: the policy's.
+pub(super) const MIN_EPSILON: &str = "noisegate.min_epsilon";
+
+/// What the selected stream's answers will be worth: told, never set.
+pub(super) const STREAM_ACCURACY: &str = "noisegate.stream_accuracy";
 
 /// What is shown under such names and never set, and what the document says of it.
 const SHOWN: [(&str, &str); 2] = [
