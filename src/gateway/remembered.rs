@@ -84,11 +84,8 @@ pub(super) struct Reading {
     pub(super) settings: backend::Settings,
     /// The schemas of names without one.
     pub(super) path: Vec<String>,
-    /// Whether numbers have an interval beside them, and how often it holds them.
-    pub(super) intervals: bool,
-    pub(super) confidence: u32,
-    /// Whether estimates are made consistent.
-    pub(super) consistent: bool,
+    /// Those of `noisegate.*` that say what columns are ([`super::settings::table`]).
+    pub(super) own: Vec<String>,
 }
 
 /// What makes a statement the same.

@@ -191,9 +191,7 @@ impl Session {
             _ => Reading {
                 settings: self.settings.backend(),
                 path: self.search_path(&self.gateway),
-                intervals: self.settings.intervals(),
-                confidence: self.settings.confidence(),
-                consistent: self.settings.consistent(),
+                own: self.settings.of_texts(),
             }
             .into(),
         };

@@ -309,21 +309,12 @@ impl Gateway {
         let (fingerprints, known) =
             statements.unwrap_or_else(|| (Arc::new(Fingerprints::new(tables)), Arc::default()));
         let ratio = |x: &BigDecimal, key| dp::ratio(x).ok_or(OpenError::Price(key));
+        let statement = &policy.statement;
+        let (epsilon, delta) = (ratio(&statement.epsilon, "epsilon")?, ratio(&statement.delta, "delta")?);
+        // Budgets are those of a session's user, once there is one.
         let settings = plan::Settings {
-            epsilon: ratio(&policy.statement.epsilon, "epsilon")?,
-            accuracy: None,
-            delta: ratio(&policy.statement.delta, "delta")?,
-            max_groups: policy.statement.max_groups,
-            max_rows: policy.statement.max_rows,
-            chosen_rows: None,
-            total_rows: None,
             old_extract: backend.server_version() < 140_000,
-            question: false,
-            zone: plan::UTC.into(),
-            mechanism: dp::Preference::Auto,
-            ends: plan::Ends::default(),
-            // Those of a session's user, once there is one.
-            budgets: Vec::new(),
+            ..plan::Settings::new(epsilon, delta, statement.max_groups, statement.max_rows)
         };
         store.listen(&backend, &ledger);
         let auth_query = policy.server.auth_query.clone();

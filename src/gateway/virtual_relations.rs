@@ -92,7 +92,7 @@ impl Session {
             let value = self.settings.get(own.name()).map_or_else(|| default.clone(), str::to_owned);
             vec![Some(own.name().into()), Some(value), Some(default), Some(own.description().into())]
         };
-        NoisegateSetting::ALL.into_iter().map(row).collect()
+        NoisegateSetting::ALL.iter().copied().map(row).collect()
     }
 }
 

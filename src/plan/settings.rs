@@ -35,6 +35,25 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// What a statement is planned by where nobody has chosen anything but these.
+    pub fn new(epsilon: dp::Ratio, delta: dp::Ratio, max_groups: u32, max_rows: u32) -> Self {
+        Self {
+            epsilon,
+            accuracy: None,
+            delta,
+            max_groups,
+            max_rows,
+            chosen_rows: None,
+            total_rows: None,
+            old_extract: false,
+            question: false,
+            zone: UTC.into(),
+            mechanism: dp::Preference::Auto,
+            ends: Ends::default(),
+            budgets: Vec::new(),
+        }
+    }
+
     /// Whether the session's days are those of UTC.
     pub fn utc(&self) -> bool {
         self.zone == UTC

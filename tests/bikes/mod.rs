@@ -165,20 +165,11 @@ impl Bikes {
         Ledger::create(&policy.ledger, &terms).unwrap();
         let ledger = Ledger::open(&policy.ledger, &terms).unwrap();
         let ratio = |x| noisegate::dp::ratio(x).unwrap();
+        let by = &policy.statement;
         let plan = plan::Settings {
-            epsilon: ratio(&policy.statement.epsilon),
-            accuracy: None,
-            delta: ratio(&policy.statement.delta),
-            max_groups: policy.statement.max_groups,
-            max_rows: policy.statement.max_rows,
-            chosen_rows: None,
-            total_rows: None,
             old_extract: backend.server_version() < 140_000,
-            question: false,
-            zone: plan::UTC.into(),
-            mechanism: noisegate::dp::Preference::Auto,
-            ends: plan::Ends::default(),
             budgets: ledger.notions(&identity()),
+            ..plan::Settings::new(ratio(&by.epsilon), ratio(&by.delta), by.max_groups, by.max_rows)
         };
         let sizes = Mutex::default();
         Self {

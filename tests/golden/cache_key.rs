@@ -22,21 +22,7 @@ pub fn policy() -> &'static Policy {
 }
 
 pub fn usual() -> plan::Settings {
-    plan::Settings {
-        epsilon: Ratio::new(1, 10),
-        accuracy: None,
-        delta: Ratio::new(1, 1_000_000_000),
-        max_groups: 4,
-        max_rows: 8,
-        chosen_rows: None,
-        total_rows: None,
-        old_extract: false,
-        question: false,
-        zone: plan::UTC.into(),
-        mechanism: Preference::Auto,
-        ends: plan::Ends::default(),
-        budgets: Vec::new(),
-    }
+    plan::Settings::new(Ratio::new(1, 10), Ratio::new(1, 1_000_000_000), 4, 8)
 }
 
 pub fn planned(sql: &str, settings: &plan::Settings) -> Plan {

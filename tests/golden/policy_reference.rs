@@ -33,7 +33,7 @@ fn the_document_is_printed_from_the_declarations() {
     }
 }
 
-/// docs/sql.md has every entry of the tables of expressions and of aggregates, as the planner has them.
+/// docs/sql.md has every entry of the tables of expressions, of aggregates and of settings, as the program has them.
 #[test]
 fn the_references_of_sql_are_printed_from_the_tables() {
     let file = path("docs/sql.md");
@@ -41,6 +41,7 @@ fn the_references_of_sql_are_printed_from_the_tables() {
     let tables = [
         ("expressions", noisegate::plan::expr::reference()),
         ("aggregates", noisegate::plan::aggregates::reference()),
+        ("settings", noisegate::gateway::settings::table::reference()),
     ];
     for (of, table) in tables {
         let (start, end) = (format!("<!-- {of} -->\n"), format!("<!-- end of {of} -->\n"));

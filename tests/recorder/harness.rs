@@ -522,20 +522,10 @@ fn message(e: &tokio_postgres::Error) -> String {
 
 /// Settings of a statement with these bounds.
 pub fn settings(max_groups: u32, max_rows: u32) -> Settings {
+    let delta = dp::ratio(&"1e-6".parse::<BigDecimal>().unwrap()).unwrap();
     Settings {
-        epsilon: Ratio::from_integer(1),
-        accuracy: None,
-        delta: dp::ratio(&"1e-6".parse::<BigDecimal>().unwrap()).unwrap(),
-        max_groups,
-        max_rows,
-        chosen_rows: None,
-        total_rows: None,
-        old_extract: false,
-        question: false,
-        zone: plan::UTC.into(),
-        mechanism: dp::Preference::Auto,
-        ends: plan::Ends::default(),
         budgets: vec![("everyone".into(), dp::Notion::Zcdp)],
+        ..Settings::new(Ratio::from_integer(1), delta, max_groups, max_rows)
     }
 }
 

@@ -228,21 +228,16 @@ fn settings(args: &Args, policy: &Policy, server_version: u32) -> Result<plan::S
         let (asked, least) = (plain(asked), plain(&statement.min_epsilon));
         return Err(format!("--epsilon {asked} is below {least}, the policy's statement.min_epsilon"));
     }
+    let epsilon = ratio(args.epsilon.as_ref().unwrap_or(&statement.epsilon), "epsilon")?;
+    let (delta, max_groups) = (ratio(&statement.delta, "delta")?, args.max_groups);
+    let max_groups = max_groups.unwrap_or(statement.max_groups);
     Ok(plan::Settings {
-        epsilon: ratio(args.epsilon.as_ref().unwrap_or(&statement.epsilon), "epsilon")?,
         accuracy: args.accuracy.map(|half_width| Accuracy { half_width, confidence: sql::ast::Reach::USUAL }),
-        delta: ratio(&statement.delta, "delta")?,
-        max_groups: args.max_groups.unwrap_or(statement.max_groups),
-        max_rows: statement.max_rows,
         chosen_rows: args.max_rows,
-        total_rows: None,
         old_extract: server_version < 140_000,
-        question: false,
-        zone: plan::UTC.into(),
-        mechanism: dp::Preference::Auto,
-        ends: plan::Ends::default(),
         // Whoever asks may have to pay from each of them.
         budgets: policy.budgets.iter().map(|b| (b.name.clone(), b.notion())).collect(),
+        ..plan::Settings::new(epsilon, delta, max_groups, statement.max_rows)
     })
 }
 

@@ -1,5 +1,6 @@
 //! What the settings of PostgreSQL mean behind the proxy.
 
+use super::table::{MIN_EPSILON, NoisegateSetting, STREAM_ACCURACY};
 use answer::{ClientError, SqlState};
 
 /// What SET does with a name.
@@ -23,12 +24,6 @@ pub enum Rule {
     /// PostgreSQL reports it, nobody sets it.
     ReadOnly,
 }
-
-/// The least price of a statement: the policy's.
-pub const MIN_EPSILON: &str = "noisegate.min_epsilon";
-
-/// What the selected stream's answers will be worth: told, never set.
-pub const STREAM_ACCURACY: &str = "noisegate.stream_accuracy";
 
 const ON: &[&str] = &["on", "true", "yes", "1"];
 
@@ -154,7 +149,7 @@ pub const READABLE: &[&str] = &[
 
 /// All that `pg_settings` and `current_setting` show of the server's settings and of noisegate's, as they are written.
 pub fn shown() -> impl Iterator<Item = &'static str> {
-    let own = super::custom::NoisegateSetting::ALL.into_iter().map(|own| own.name());
+    let own = NoisegateSetting::ALL.iter().map(|own| own.name());
     REPORTED.iter().chain(KEPT).chain(READABLE).copied().chain(own).chain([MIN_EPSILON])
 }
 

@@ -2,7 +2,7 @@
 
 use super::custom::NoisegateSetting;
 use super::known::{self, Rule};
-use super::time_zone;
+use super::{table, time_zone};
 use crate::gateway::{Gateway, Session};
 use answer::{ClientError, SqlState};
 use answer::{Field, Notice, Outcome, text_cells};
@@ -200,7 +200,7 @@ impl Session {
     }
 
     async fn show(&self, name: &str) -> Result<String> {
-        if name == known::STREAM_ACCURACY {
+        if name == table::STREAM_ACCURACY {
             return self.stream_accuracy().await;
         }
         if let Some(value) = self.known_value(&self.gateway, name) {
@@ -224,7 +224,7 @@ impl Session {
             return Some(own.default(&gateway.settings));
         }
         match name {
-            known::MIN_EPSILON => Some(gateway.policy.statement.min_epsilon.normalized().to_plain_string()),
+            table::MIN_EPSILON => Some(gateway.policy.statement.min_epsilon.normalized().to_plain_string()),
             "session_authorization" => Some(self.identity.user.clone()),
             "search_path" => Some(Self::default_path(gateway)),
             "transaction_isolation" => self.known_value(gateway, "default_transaction_isolation"),
@@ -237,7 +237,7 @@ impl Session {
     }
 
     fn show_all(&self) -> Vec<bytes::Bytes> {
-        let own = NoisegateSetting::ALL.into_iter().map(|o| (o.name(), o.description()));
+        let own = NoisegateSetting::ALL.iter().map(|o| (o.name(), o.description()));
         let others = known::REPORTED.iter().map(|n| (*n, ""));
         let more = [
             "extra_float_digits",

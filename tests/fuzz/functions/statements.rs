@@ -24,20 +24,10 @@ fn policy_of_bikes() -> Policy {
 }
 
 fn settings(policy: &Policy) -> plan::Settings {
+    let ratio = |x| dp::ratio(x).unwrap();
     plan::Settings {
-        epsilon: dp::ratio(&policy.statement.epsilon).unwrap(),
-        accuracy: None,
-        delta: dp::ratio(&policy.statement.delta).unwrap(),
-        max_groups: 3,
-        max_rows: 7,
-        chosen_rows: None,
-        total_rows: None,
-        old_extract: false,
-        question: false,
-        zone: plan::UTC.into(),
-        mechanism: dp::Preference::Auto,
-        ends: plan::Ends::default(),
         budgets: policy.budgets.iter().map(|b| (b.name.clone(), b.notion())).collect(),
+        ..plan::Settings::new(ratio(&policy.statement.epsilon), ratio(&policy.statement.delta), 3, 7)
     }
 }
 
