@@ -6,7 +6,7 @@ use super::database::{self, Connected, Failed};
 use super::serve::databases::agree;
 use super::snapshot;
 use crate::gateway::{Checked, Reached};
-use policy::{self, Accounting, Budget, Given, Policy, Privacy, RawPolicy, Scope, Table};
+use policy::{self, Budget, Given, Policy, Privacy, RawPolicy, Scope, Table};
 use schema::{Schema, differences};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -232,7 +232,7 @@ fn budget(b: &Budget, policy: &Policy) -> Result<String, String> {
     };
     let tables = if b.tables.is_empty() { String::new() } else { format!(" ({})", b.tables.join(", ")) };
     let mut text = format!("  budget    {}: {whose}{tables} ε = {}", b.name, b.epsilon.normalized());
-    if b.accounting != Accounting::Pure {
+    if b.accounting.has_delta() {
         let _ = write!(text, ", δ = {}", b.delta);
     }
     let _ = write!(text, ", {}", b.accounting.word());
@@ -294,7 +294,8 @@ mod tests {
             shown(&policy)
         );
         let one = &mut policy.budgets[0];
-        (one.accounting, one.delta, one.selection_delta) = (Accounting::Pure, 0.into(), 0.into());
+        (one.accounting, one.delta, one.selection_delta) =
+            (policy::Accounting::Notion(dp::Notion::Pure), 0.into(), 0.into());
         assert!(shown(&policy).contains(": 100 answers"), "{}", shown(&policy));
         policy.budgets[0].window = Some(policy::Window::Month);
         assert!(

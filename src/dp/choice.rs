@@ -162,7 +162,7 @@ fn share_of(epsilon: &Ratio, portion: u32, all: u32) -> Result<Ratio, DpError> {
 /// How points are chosen: by permute-and-flip, which errs less, where no budget has a better price for the exponential
 /// mechanism (soundness rule 20).
 fn selector(notions: &[Notion]) -> Selector {
-    match !notions.is_empty() && notions.iter().all(|n| matches!(n, Notion::Pure | Notion::Approx)) {
+    match !notions.is_empty() && notions.iter().all(|n| n.adds_epsilon()) {
         true => Selector::PermuteAndFlip,
         false => Selector::Exponential,
     }
@@ -171,7 +171,7 @@ fn selector(notions: &[Notion]) -> Selector {
 /// How what a unit changes is bounded for Laplace noise: over all groups alone, which cuts less, where all budgets count ε, of which a
 /// unit's changes cost their sum; and in each group as well, where some budget's price grows faster.
 fn form(notions: &[Notion]) -> Form {
-    match notions.iter().all(|n| matches!(n, Notion::Pure | Notion::Approx)) {
+    match notions.iter().all(|n| n.adds_epsilon()) {
         true => Form::Sums,
         false => Form::InEach,
     }

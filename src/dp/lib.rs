@@ -52,8 +52,8 @@ pub mod topk;
 pub mod tradeoff;
 
 pub use accounting::{
-    Cost, Envelope, Filter, Kind, Notion, ORDERS, PRICING, Rule, Shortfall, Tokens, UNITS_PER_ONE, Unpriced,
-    rule,
+    Conversion, Cost, Envelope, Filter, Kind, Notion, ORDERS, PRICING, Rule, Shortfall, Tokens,
+    UNITS_PER_ONE, Unpriced, mechanisms, rule, sums,
 };
 pub use choice::{Choice, ChoiceError, Preference, Why, choose};
 pub use exponential::Candidates;

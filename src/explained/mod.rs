@@ -379,13 +379,8 @@ fn amount(accounting: Accounting, amount: &Amount) -> Value {
         Amount::Uses(tokens) => return json!({ "uses": tokens.counts() }),
         Amount::Cost(cost) => cost,
     };
-    let name = match accounting {
-        Accounting::Zcdp => "rho",
-        Accounting::Advanced => "epsilon_squared",
-        Accounting::Gdp => "mu_squared",
-        // No single number says what all orders say.
-        Accounting::Rdp => return json!({ "delta": units(cost.delta) }),
-        Accounting::Pure | Accounting::Approx | Accounting::Envelope => "epsilon",
+    let Some(name) = accounting.notion().map_or(Some("epsilon"), dp::Notion::key) else {
+        return json!({ "delta": units(cost.delta) });
     };
     let mut of = Map::new();
     of.insert(name.to_owned(), units(cost.loss));

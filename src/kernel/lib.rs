@@ -27,7 +27,6 @@ mod weights;
 pub use claim::{Claim, Part};
 pub use grammar::Uncertified;
 use policy::Policy;
-use std::collections::BTreeSet;
 pub use weights::Weights;
 
 /// A text, and what one unit can change in its answer. [`certify`] alone makes it, and nobody can change it.
@@ -42,7 +41,7 @@ impl Certified {
     /// (`the_program_runs_certified_texts_only`).
     #[cfg(feature = "testing")]
     pub fn unproven(text: &str, keys: usize, selects: bool, parts: Vec<Part>) -> Self {
-        let (seeded, weights, tables) = (false, Weights::Units, BTreeSet::new());
+        let (seeded, weights, tables) = (false, Weights::Units, Default::default());
         let claim = Claim { seeded, keys, selects, weights, parts, l0: 1, public: true, tables };
         Self { text: text.to_owned(), claim }
     }

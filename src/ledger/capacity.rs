@@ -5,7 +5,7 @@ use super::account::{Amount, BudgetState, Counter, Granted};
 use super::error::LedgerError;
 use bigdecimal::{BigDecimal, ToPrimitive};
 use dp::interval::Interval;
-use dp::{Charge, Notion, Ratio, Spec, UNITS_PER_ONE, Unpriced, cdp, composition, gdp};
+use dp::{Charge, Conversion, Ratio, Spec, UNITS_PER_ONE, Unpriced};
 use policy::{Budget, Policy};
 
 /// What a budget buys.
@@ -67,18 +67,15 @@ pub fn released(state: &BudgetState) -> Option<(f64, f64)> {
     let above = |d: &BigDecimal| d.to_f64().unwrap_or(f64::INFINITY).next_up();
     let (whole, delta) = (above(&budget.epsilon), above(&budget.delta));
     if spent.loss == 0 && spent.delta == 0 {
-        return (f.notion != Notion::Rdp || spent.orders.iter().all(|o| *o == 0)).then_some((0.0, 0.0));
+        return spent.orders.iter().all(|o| *o == 0).then_some((0.0, 0.0));
     }
     let (units, rest) = (loss(spent.loss), conversion_delta(&budget));
-    let epsilon = match f.notion {
-        Notion::Pure => return Some((units.min(whole), 0.0)),
-        Notion::Approx => units,
-        Notion::Zcdp => cdp::epsilon(units, rest),
-        Notion::Advanced => composition::adaptive(units.into(), rest).hi(),
-        Notion::Gdp => gdp::epsilon(Interval::from(units).sqrt().hi(), rest),
-        Notion::Rdp => return None,
+    let epsilon = match f.notion.conversion() {
+        Conversion::Itself => units,
+        Conversion::At(epsilon) => epsilon(units, rest),
+        Conversion::OfTheLimit => return None,
     };
-    Some((epsilon.min(whole), delta))
+    Some((epsilon.min(whole), if f.notion.has_delta() { delta } else { 0.0 }))
 }
 
 /// A loss in units as a number, from above.
@@ -106,11 +103,9 @@ fn windows(usual: &Budget, counter: &Counter, now: &Budget, counter_now: &Counte
     let converted = match (counter, counter.limit(), counter_now.limit()) {
         (Counter::Filter(f), Amount::Cost(limit), Amount::Cost(limit_now)) => {
             let sum = sum(loss(limit.loss).into(), loss(limit_now.loss).into()).hi();
-            match f.notion {
-                Notion::Zcdp => cdp::epsilon(sum, below),
-                Notion::Advanced => composition::adaptive(sum.into(), below).hi(),
-                Notion::Gdp => gdp::epsilon(Interval::from(sum).sqrt().hi(), below),
-                Notion::Pure | Notion::Approx | Notion::Rdp => basic,
+            match f.notion.conversion() {
+                Conversion::At(epsilon) => epsilon(sum, below),
+                Conversion::Itself | Conversion::OfTheLimit => basic,
             }
         }
         _ => basic,
@@ -137,7 +132,7 @@ mod tests {
     use policy::{Accounting, Scope, Window};
 
     fn budget(accounting: Accounting, window: Option<Window>) -> Budget {
-        let delta = if accounting == Accounting::Pure { "0" } else { "1e-6" };
+        let delta = if accounting == Accounting::Notion(dp::Notion::Pure) { "0" } else { "1e-6" };
         let (epsilon, delta) = (8.into(), delta.parse().unwrap());
         Budget { window, ..Budget::new("b", Scope::Dataset, accounting, epsilon, delta) }
     }
@@ -151,13 +146,14 @@ mod tests {
             assert_eq!((worth.basic, worth.year), (80, None));
             worth.answers.unwrap()
         };
-        assert_eq!(answers(Accounting::Pure), 80);
-        assert_eq!(answers(Accounting::Approx), 80);
+        assert_eq!(answers(Accounting::Notion(dp::Notion::Pure)), 80);
+        assert_eq!(answers(Accounting::Notion(dp::Notion::Approx)), 80);
         // ρ = 1.0084 at 0.1·tanh(0.05) each.
-        assert_eq!(answers(Accounting::Zcdp), 201);
+        assert_eq!(answers(Accounting::Notion(dp::Notion::Zcdp)), 201);
         // √(2 ln(2·10⁶)·n/100) + n/200 <= 8.
-        assert_eq!(answers(Accounting::Advanced), 174);
-        let (rdp, gdp) = (answers(Accounting::Rdp), answers(Accounting::Gdp));
+        assert_eq!(answers(Accounting::Notion(dp::Notion::Advanced)), 174);
+        let (rdp, gdp) =
+            (answers(Accounting::Notion(dp::Notion::Rdp)), answers(Accounting::Notion(dp::Notion::Gdp)));
         assert!((180..=215).contains(&rdp), "{rdp}");
         assert!((100..=201).contains(&gdp), "{gdp}");
     }
@@ -165,9 +161,13 @@ mod tests {
     #[test]
     fn what_was_released_is_less_than_the_budget_until_it_is_spent() {
         let charge = usual(&Ratio::new(1, 10)).unwrap();
-        for accounting in
-            [Accounting::Pure, Accounting::Approx, Accounting::Advanced, Accounting::Zcdp, Accounting::Gdp]
-        {
+        for accounting in [
+            Accounting::Notion(dp::Notion::Pure),
+            Accounting::Notion(dp::Notion::Approx),
+            Accounting::Notion(dp::Notion::Advanced),
+            Accounting::Notion(dp::Notion::Zcdp),
+            Accounting::Notion(dp::Notion::Gdp),
+        ] {
             let budget = std::sync::Arc::new(budget(accounting, None));
             let counter = Counter::of(&budget, &[]).unwrap();
             let price = counter.price(&charge).unwrap();
@@ -189,21 +189,21 @@ mod tests {
     fn a_year_of_windows_is_their_sum() {
         let of = |b: &Budget| super::year(b, &Counter::of(b, &[]).unwrap()).unwrap();
         let year = |accounting, window| of(&budget(accounting, Some(window)));
-        let pure = year(Accounting::Pure, Window::Month);
+        let pure = year(Accounting::Notion(dp::Notion::Pure), Window::Month);
         assert_eq!((pure.windows, pure.delta), (13, 0.0));
         assert!((pure.epsilon - 104.0).abs() < 1e-9);
-        let approx = year(Accounting::Approx, Window::Days(30));
+        let approx = year(Accounting::Notion(dp::Notion::Approx), Window::Days(30));
         assert!((approx.epsilon - 112.0).abs() < 1e-9 && (approx.delta - 1.4e-5).abs() < 1e-15);
         // 13 times ρ is less than 13 times ε.
-        let zcdp = year(Accounting::Zcdp, Window::Month);
+        let zcdp = year(Accounting::Notion(dp::Notion::Zcdp), Window::Month);
         assert!(zcdp.epsilon > 30.0 && zcdp.epsilon < 40.0, "{zcdp:?}");
-        let gdp = year(Accounting::Gdp, Window::Month);
+        let gdp = year(Accounting::Notion(dp::Notion::Gdp), Window::Month);
         assert!(gdp.epsilon > 25.0 && gdp.epsilon < 40.0, "{gdp:?}");
-        for accounting in [Accounting::Advanced, Accounting::Rdp] {
+        for accounting in [Accounting::Notion(dp::Notion::Advanced), Accounting::Notion(dp::Notion::Rdp)] {
             assert!(year(accounting, Window::Month).epsilon <= 104.0 + 1e-9, "{accounting:?}");
         }
         // Enough windows guarantee nothing.
-        let mut loose = budget(Accounting::Zcdp, Some(Window::Days(1)));
+        let mut loose = budget(Accounting::Notion(dp::Notion::Zcdp), Some(Window::Days(1)));
         (loose.delta, loose.selection_delta) = ("0.01".parse().unwrap(), 0.into());
         assert_eq!(of(&loose).epsilon, f64::INFINITY);
     }

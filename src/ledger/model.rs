@@ -221,7 +221,7 @@ const TRIPS: u128 = 25;
 fn terms() -> Terms {
     let pure = |name: &str, scope, tenths: u128| {
         let epsilon = bigdecimal::BigDecimal::from(tenths) / 10;
-        Budget::new(name, scope, Accounting::Pure, epsilon, 0.into())
+        Budget::new(name, scope, Accounting::Notion(dp::Notion::Pure), epsilon, 0.into())
     };
     Terms::unchecked(
         &[

@@ -13,7 +13,7 @@ fn budget(name: &str, scope: Scope, accounting: Accounting, epsilon: &str, delta
 }
 
 fn pure(name: &str, scope: Scope, epsilon: &str) -> Budget {
-    budget(name, scope, Accounting::Pure, epsilon, "0")
+    budget(name, scope, Accounting::Notion(dp::Notion::Pure), epsilon, "0")
 }
 
 fn who(user: &str, role: Option<&str>) -> Identity {
@@ -162,7 +162,8 @@ async fn rule_22_a_pure_budget_refuses_private_groups() {
 
 #[tokio::test]
 async fn a_zcdp_budget_counts_rho_and_selection_delta() {
-    let (_place, ledger) = ledger(&[budget("everyone", Scope::Dataset, Accounting::Zcdp, "8", "4e-9")]);
+    let (_place, ledger) =
+        ledger(&[budget("everyone", Scope::Dataset, Accounting::Notion(dp::Notion::Zcdp), "8", "4e-9")]);
     let ada = who("ada", None);
     // selection_delta = 2e-9: two statements of just under 1e-9 fit, the third does not.
     for _ in 0..2 {
@@ -208,8 +209,10 @@ async fn a_race_for_the_last_of_a_budget_has_the_right_number_of_winners() {
 
 #[tokio::test]
 async fn sums_survive_a_restart() {
-    let budgets =
-        [budget("everyone", Scope::Dataset, Accounting::Zcdp, "8", "1e-6"), pure("q", Scope::User, "1")];
+    let budgets = [
+        budget("everyone", Scope::Dataset, Accounting::Notion(dp::Notion::Zcdp), "8", "1e-6"),
+        pure("q", Scope::User, "1"),
+    ];
     let (place, first) = ledger(&budgets);
     let (ada, bob) = (who("ada", None), who("bob", Some("research")));
     first.debit(&ada, HASH, &public(1, 3)).await.unwrap();
@@ -245,7 +248,7 @@ async fn limits_may_change_but_not_what_is_counted() {
     drop(raised);
     for changed in [
         pure("everyone", Scope::User, "1"),
-        budget("everyone", Scope::Dataset, Accounting::Approx, "1", "1e-6"),
+        budget("everyone", Scope::Dataset, Accounting::Notion(dp::Notion::Approx), "1", "1e-6"),
     ] {
         let Err(error) = open(&place.path, &[changed]) else { panic!() };
         assert!(matches!(error, LedgerError::Forgets(_)));
@@ -262,7 +265,7 @@ async fn a_new_budget_starts_from_what_was_spent() {
     first.debit(&ada, HASH, &public(1, 10)).await.unwrap();
     first.debit(&bob, HASH, &public(2, 10)).await.unwrap();
     drop(first);
-    let zcdp = budget("concentrated", Scope::Dataset, Accounting::Zcdp, "8", "1e-6");
+    let zcdp = budget("concentrated", Scope::Dataset, Accounting::Notion(dp::Notion::Zcdp), "8", "1e-6");
     let all = [old.clone(), pure("user", Scope::User, "1"), pure("role", Scope::Role, "1"), zcdp];
     let second = open(&place.path, &all).unwrap();
     assert_eq!(spent(&second, &ada, "user").await, TENTH);
@@ -285,7 +288,7 @@ async fn a_new_budget_starts_from_what_was_spent() {
 
 #[tokio::test]
 async fn a_new_pure_budget_cannot_take_over_private_groups() {
-    let old = budget("everyone", Scope::Dataset, Accounting::Approx, "10", "1e-6");
+    let old = budget("everyone", Scope::Dataset, Accounting::Notion(dp::Notion::Approx), "10", "1e-6");
     let (place, first) = ledger(std::slice::from_ref(&old));
     first.debit(&who("ada", None), HASH, &private(1, 10)).await.unwrap();
     drop(first);
@@ -371,7 +374,8 @@ async fn a_file_that_cannot_be_written_refuses_and_recovers() {
 /// What is in the ledger about a statement: a hash, events, prices, and the policy's version.
 #[tokio::test]
 async fn an_entry_holds_no_data_and_can_be_priced_again() {
-    let (place, ledger) = ledger(&[budget("everyone", Scope::Dataset, Accounting::Approx, "1", "1e-6")]);
+    let (place, ledger) =
+        ledger(&[budget("everyone", Scope::Dataset, Accounting::Notion(dp::Notion::Approx), "1", "1e-6")]);
     ledger.debit(&who("ada", Some("r")), HASH, &private(1, 10)).await.unwrap();
     let (ada, charge) = (who("ada", Some("r")), public(1, 10));
     let question = Question { text: Some("SELECT 1"), ..Question::new(&ada, HASH, &charge) };
@@ -420,7 +424,7 @@ fn amounts_are_rounded_to_the_safe_side() {
 /// A Gaussian event is read back as it was written: a budget that is added later counts the same.
 #[tokio::test]
 async fn rule_21_gaussian_entries_are_counted_in_zcdp_and_refused_elsewhere() {
-    let zcdp = |name: &str| budget(name, Scope::Dataset, Accounting::Zcdp, "8", "1e-6");
+    let zcdp = |name: &str| budget(name, Scope::Dataset, Accounting::Notion(dp::Notion::Zcdp), "8", "1e-6");
     let epsilon = Ratio::new(1, 7);
     let outline = Outline::even(3, &[5, 1], None);
     let choice = choose(&epsilon, &[outline], Preference::Gaussian, &[Notion::Zcdp]).unwrap();
@@ -434,7 +438,7 @@ async fn rule_21_gaussian_entries_are_counted_in_zcdp_and_refused_elsewhere() {
     let ledger = open(&place.path, &[zcdp("first"), zcdp("second")]).unwrap();
     assert_eq!(spent(&ledger, &ada, "second").await, loss);
     drop(ledger);
-    let approx = budget("third", Scope::Dataset, Accounting::Approx, "8", "1e-6");
+    let approx = budget("third", Scope::Dataset, Accounting::Notion(dp::Notion::Approx), "8", "1e-6");
     let refused = open(&place.path, &[zcdp("first"), approx.clone()]).err().unwrap();
     assert!(matches!(refused, LedgerError::Forgets(_)), "{refused}");
     // And where the budget is there from the start, the debit is.
@@ -614,8 +618,8 @@ async fn tables_of_a_question_are_those_of_its_policy() {
 async fn each_accounting_pays_for_what_it_is_said_to_buy() {
     let usual = usual(&Ratio::new(1, 2)).unwrap();
     let charge = Proven::unproven(usual.clone());
-    for accounting in Accounting::ALL {
-        let delta = if accounting == Accounting::Pure { "0" } else { "1e-6" };
+    for accounting in Accounting::all() {
+        let delta = if accounting == Accounting::Notion(dp::Notion::Pure) { "0" } else { "1e-6" };
         let mut one = budget("everyone", Scope::Dataset, accounting, "3", delta);
         if accounting == Accounting::Envelope {
             let mechanism = usual.events[0].mechanism.clone();
@@ -648,7 +652,8 @@ async fn each_accounting_pays_for_what_it_is_said_to_buy() {
 #[tokio::test]
 async fn openings_of_streams_outlive_the_process() {
     use dp::{BigRatio, Event, Guarantee, Mechanism};
-    let (place, ledger) = ledger(&[budget("everyone", Scope::Dataset, Accounting::Zcdp, "10", "1e-6")]);
+    let (place, ledger) =
+        ledger(&[budget("everyone", Scope::Dataset, Accounting::Notion(dp::Notion::Zcdp), "10", "1e-6")]);
     let (epsilon, delta) = (Ratio::new(1, 2), Ratio::new(1, 1_000_000_000));
     let rho = BigRatio::new(1u8.into(), 700u16.into());
     let stated = [
@@ -683,7 +688,7 @@ async fn openings_of_streams_outlive_the_process() {
         Question { stream: Some(Opens { name: "dear", after: None }), ..Question::new(&ada, [7; 32], &dear) };
     assert!(matches!(ledger.receipt(question).await, Err(Refusal::Exhausted(_))));
     drop(ledger);
-    let budgets = [budget("everyone", Scope::Dataset, Accounting::Zcdp, "10", "1e-6")];
+    let budgets = [budget("everyone", Scope::Dataset, Accounting::Notion(dp::Notion::Zcdp), "10", "1e-6")];
     let ledger = open(&place.path, &budgets).unwrap();
     assert_eq!(ledger.opened("ada", "bell").await.unwrap(), last);
     for (user, stream) in [("ada", "dear"), ("bob", "bell"), ("ada", "")] {

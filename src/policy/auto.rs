@@ -6,22 +6,26 @@
 
 use super::model::{Accounting, Budget};
 use bigdecimal::BigDecimal;
-use dp::{Charge, Cost, Filter, Spec};
+use dp::{Charge, Cost, Filter, Notion, Spec};
 
 /// Notions with a δ for private groups and a price for Laplace noise; of those that buy as much, the first is taken. Gaussian
 /// noise has a price in the first two, which are never worse than the others for Laplace noise.
-const CANDIDATES: [Accounting; 3] = [Accounting::Zcdp, Accounting::Rdp, Accounting::Approx];
+const CANDIDATES: [Notion; 3] = [Notion::Zcdp, Notion::Rdp, Notion::Approx];
 
 /// Sets the budget's notion, and notes what each would buy.
 pub(super) fn choose(budget: &mut Budget, epsilon: &BigDecimal) {
-    budget.choices = CANDIDATES.iter().filter_map(|a| Some((*a, answers(budget, *a, epsilon)?))).collect();
+    budget.choices = CANDIDATES
+        .map(Accounting::Notion)
+        .iter()
+        .filter_map(|a| Some((*a, answers(budget, *a, epsilon)?)))
+        .collect();
     let mut best: Option<(Accounting, u128)> = None;
     for choice in &budget.choices {
         if best.is_none_or(|b| choice.1 > b.1) {
             best = Some(*choice);
         }
     }
-    budget.accounting = best.map_or(Accounting::Zcdp, |b| b.0);
+    budget.accounting = best.map_or(Accounting::USUAL, |b| b.0);
 }
 
 /// How many answers of the mix the budget buys in a notion.
@@ -42,7 +46,7 @@ mod tests {
 
     fn chosen(epsilon: &str, price: &str) -> (Accounting, Vec<(Accounting, u128)>) {
         let (epsilon, delta) = (epsilon.parse().unwrap(), "1e-7".parse().unwrap());
-        let mut budget = Budget::new("b", Scope::User, Accounting::Zcdp, epsilon, delta);
+        let mut budget = Budget::new("b", Scope::User, Accounting::Notion(dp::Notion::Zcdp), epsilon, delta);
         choose(&mut budget, &price.parse().unwrap());
         (budget.accounting, budget.choices)
     }
@@ -53,12 +57,15 @@ mod tests {
         // The quota of a starter.
         let (taken, each) = chosen("2", "0.1");
         let buys = |a| each.iter().find(|(b, _)| *b == a).unwrap().1;
-        assert_eq!((buys(Accounting::Approx), buys(Accounting::Zcdp)), (20, 14));
+        assert_eq!(
+            (buys(Accounting::Notion(dp::Notion::Approx)), buys(Accounting::Notion(dp::Notion::Zcdp))),
+            (20, 14)
+        );
         assert!(buys(taken) >= 20, "{taken:?} of {each:?}");
         // Many small statements.
-        assert_eq!(chosen("8", "0.01").0, Accounting::Zcdp);
+        assert_eq!(chosen("8", "0.01").0, Accounting::Notion(dp::Notion::Zcdp));
         // Few large ones.
         let (taken, each) = chosen("2", "0.5");
-        assert!(each.iter().all(|c| c.1 <= 4) && taken != Accounting::Zcdp, "{each:?}");
+        assert!(each.iter().all(|c| c.1 <= 4) && taken != Accounting::Notion(dp::Notion::Zcdp), "{each:?}");
     }
 }

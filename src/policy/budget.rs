@@ -288,7 +288,8 @@ pub(super) fn budgets(
         let window = window(&section, scope, f);
         let tables = tables(&section, f);
         let accounting = accounting(&section, f);
-        let mechanisms = envelope::mechanisms(&section, accounting.map(|a| a.unwrap_or(Accounting::Zcdp)), f);
+        let mechanisms =
+            envelope::mechanisms(&section, accounting.map(|a| a.unwrap_or(Accounting::USUAL)), f);
         if section.get("epsilon").is_none() {
             section.missing("epsilon", "epsilon = 8.0", f);
         }
@@ -300,7 +301,7 @@ pub(super) fn budgets(
             f.warn(&e.span, "one statement at the default price costs more than this whole budget", hint);
         }
         let Some(accounting) = accounting else { continue };
-        let Some((delta, selection_delta)) = deltas(&section, accounting.unwrap_or(Accounting::Zcdp), f)
+        let Some((delta, selection_delta)) = deltas(&section, accounting.unwrap_or(Accounting::USUAL), f)
         else {
             continue;
         };
@@ -308,7 +309,7 @@ pub(super) fn budgets(
         let (Some(window), Some(tables), Some(mechanisms)) = (window, tables, mechanisms) else { continue };
         let (name, epsilon) = (name.value, total.value);
         let auto = accounting.is_none();
-        let accounting = accounting.unwrap_or(Accounting::Zcdp);
+        let accounting = accounting.unwrap_or(Accounting::USUAL);
         let mut budget = Budget {
             name,
             scope,
@@ -431,7 +432,7 @@ fn scope(section: &Section<'_, '_>, f: &mut Findings) -> Option<Scope> {
 /// The notion; the inner None where the program is to choose it. The outer None: a mistake.
 fn accounting(section: &Section<'_, '_>, f: &mut Findings) -> Option<Option<Accounting>> {
     if section.get("accounting").is_none() {
-        return Some(Some(Accounting::Zcdp));
+        return Some(Some(Accounting::USUAL));
     }
     let a = section.string("accounting", "accounting = \"zcdp\"", f)?;
     if a.value == AUTO {
@@ -440,11 +441,7 @@ fn accounting(section: &Section<'_, '_>, f: &mut Findings) -> Option<Option<Acco
     let known = Accounting::parse(&a.value);
     if known.is_none() {
         let what = format!("unknown accounting {:?}", shorten(&a.value));
-        f.error(
-            &a.span,
-            what,
-            suggest(&a.value, Accounting::ALL.map(Accounting::word).into_iter().chain([AUTO])),
-        );
+        f.error(&a.span, what, suggest(&a.value, Accounting::all().map(Accounting::word).chain([AUTO])));
     }
     known.map(Some)
 }
@@ -455,7 +452,7 @@ fn deltas(
     accounting: Accounting,
     f: &mut Findings,
 ) -> Option<(BigDecimal, BigDecimal)> {
-    if accounting == Accounting::Pure {
+    if !accounting.has_delta() {
         let mut ok = true;
         for key in ["delta", "selection_delta"] {
             let Some(value) = section.get(key) else { continue };

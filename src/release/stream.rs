@@ -134,7 +134,13 @@ mod tests {
         let budget = Budget {
             delta: "0.6".parse().unwrap(),
             selection_delta: "0.5".parse().unwrap(),
-            ..Budget::new("everyone", Scope::Dataset, Accounting::Approx, 1_000_000.into(), 0.into())
+            ..Budget::new(
+                "everyone",
+                Scope::Dataset,
+                Accounting::Notion(dp::Notion::Approx),
+                1_000_000.into(),
+                0.into(),
+            )
         };
         let terms = Terms::unchecked(&[budget], "t.u");
         Ledger::create(&place, &terms).unwrap();

@@ -16,7 +16,7 @@ use within::Groups;
 
 /// A ledger with room for everything, and the receipt of one charge.
 async fn receipt(specs: &[Spec], epsilon: Ratio) -> Receipt {
-    receipt_in(Accounting::Approx, specs, epsilon).await
+    receipt_in(Accounting::Notion(dp::Notion::Approx), specs, epsilon).await
 }
 
 async fn receipt_in(accounting: Accounting, specs: &[Spec], epsilon: Ratio) -> Receipt {
@@ -71,7 +71,7 @@ async fn receipt_for(exact: &Exact, spec: &Spec, epsilon: Ratio) -> Receipt {
     let specs = [spec.clone()];
     let epsilon = charge.as_ref().map_or(epsilon, |c| c.charge().epsilon);
     match charge {
-        Ok(charge) => receipt_of(Accounting::Approx, charge).await,
+        Ok(charge) => receipt_of(Accounting::Notion(dp::Notion::Approx), charge).await,
         Err(_) => receipt(&specs, epsilon).await,
     }
 }
@@ -390,7 +390,7 @@ async fn gaussian_noise_is_drawn_where_it_was_paid_for() {
         selected: None,
         within: None,
     };
-    let paid = receipt_in(Accounting::Zcdp, &choice.specs, one()).await;
+    let paid = receipt_in(Accounting::Notion(dp::Notion::Zcdp), &choice.specs, one()).await;
     let noisy = perturb(vec![(exact, spec)], paid, &mut SeededRng::new(1)).unwrap().remove(0);
     assert_eq!(noisy.rows, 4096);
     let noise: Vec<f64> = noisy.values[0].iter().map(|v| (v - 500) as f64).collect();
@@ -740,7 +740,8 @@ async fn weights_are_those_of_the_threshold() {
     };
     for (spec, own) in [(&laplace, Sum(whole)), (&gaussian, Squares(whole)), (&units, Units)] {
         for weights in [Sum(whole), Squares(whole), Units, Sum(whole + 1), Squares(whole / 2)] {
-            let paid = receipt_in(Accounting::Zcdp, std::slice::from_ref(spec), one()).await;
+            let paid =
+                receipt_in(Accounting::Notion(dp::Notion::Zcdp), std::slice::from_ref(spec), one()).await;
             let given = perturb(vec![(exact(weights, 4), spec)], paid, &mut SeededRng::new(1));
             match weights == own {
                 // Of nine hundred units one stays, and of half a unit nothing; as numbers of units both are many.
@@ -748,7 +749,7 @@ async fn weights_are_those_of_the_threshold() {
                 false => assert_eq!(given.unwrap_err(), ReleaseError::Uncertified),
             }
         }
-        let paid = receipt_in(Accounting::Zcdp, std::slice::from_ref(spec), one()).await;
+        let paid = receipt_in(Accounting::Notion(dp::Notion::Zcdp), std::slice::from_ref(spec), one()).await;
         let wider = perturb(vec![(exact(own, 5), spec)], paid, &mut SeededRng::new(1));
         assert_eq!(wider.unwrap_err(), ReleaseError::Uncertified);
     }

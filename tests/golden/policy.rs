@@ -116,7 +116,10 @@ fn the_demo_policy_says_what_its_text_says() {
     let time = Range::Time { low: 725_846_400_000_000, high: 820_540_799_999_999 };
     assert_eq!(trips.column("started_at").unwrap().range, Some(time));
     let everyone = &policy.budgets[0];
-    assert_eq!((everyone.scope, everyone.accounting), (Scope::Dataset, Accounting::Zcdp));
+    assert_eq!(
+        (everyone.scope, everyone.accounting),
+        (Scope::Dataset, Accounting::Notion(noisegate::dp::Notion::Zcdp))
+    );
     assert_eq!((&everyone.delta, &everyone.selection_delta), (&decimal("0.000001"), &decimal("0.0000005")));
     assert!(
         matches!(&policy.ledger, LedgerLocation::Sqlite(p) if p.reveal().ends_with("config/noisegate.db"))

@@ -33,16 +33,23 @@ fn the_document_is_printed_from_the_declarations() {
     }
 }
 
-/// docs/sql.md has every entry of the tables of expressions, of aggregates and of settings, as the program has them.
+/// docs/sql.md has every entry of the tables of expressions, of aggregates and of settings, as the program has them; and docs/guarantees.md what each notion charges.
 #[test]
 fn the_references_of_sql_are_printed_from_the_tables() {
-    let file = path("docs/sql.md");
-    let mut text = std::fs::read_to_string(&file).unwrap();
-    let tables = [
+    let sql = [
         ("expressions", noisegate::plan::expr::reference()),
         ("aggregates", noisegate::plan::aggregates::reference()),
         ("settings", noisegate::gateway::settings::table::reference()),
     ];
+    printed("docs/sql.md", &sql);
+    let notions = [("mechanisms", noisegate::dp::mechanisms()), ("notions", noisegate::dp::sums())];
+    printed("docs/guarantees.md", &notions);
+}
+
+/// The document has these tables, each between two comments with its name.
+fn printed(document: &str, tables: &[(&str, String)]) {
+    let file = path(document);
+    let mut text = std::fs::read_to_string(&file).unwrap();
     for (of, table) in tables {
         let (start, end) = (format!("<!-- {of} -->\n"), format!("<!-- end of {of} -->\n"));
         assert_eq!((text.matches(&start).count(), text.matches(&end).count()), (1, 1));

@@ -12,7 +12,13 @@ use std::time::Duration;
 const CHILD: &str = "NOISEGATE_TEST_LEDGER";
 
 fn terms() -> Terms {
-    let budget = Budget::new("everyone", Scope::Dataset, Accounting::Pure, 1_000_000.into(), 0.into());
+    let budget = Budget::new(
+        "everyone",
+        Scope::Dataset,
+        Accounting::Notion(noisegate::dp::Notion::Pure),
+        1_000_000.into(),
+        0.into(),
+    );
     Terms::unchecked(&[budget], "riders.rider_id")
 }
 

@@ -18,8 +18,11 @@ fn budgets() -> Vec<Budget> {
         Budget::new(name, scope, accounting, 2.into(), delta.parse().unwrap())
     };
     vec![
-        budget("everyone", Scope::Dataset, Accounting::Pure, "0"),
-        Budget { window: Some(Window::Month), ..budget("month", Scope::User, Accounting::Zcdp, "1e-6") },
+        budget("everyone", Scope::Dataset, Accounting::Notion(noisegate::dp::Notion::Pure), "0"),
+        Budget {
+            window: Some(Window::Month),
+            ..budget("month", Scope::User, Accounting::Notion(noisegate::dp::Notion::Zcdp), "1e-6")
+        },
     ]
 }
 

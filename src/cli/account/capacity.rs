@@ -93,11 +93,8 @@ fn filter(notion: Notion, (epsilon, delta): (&Ratio, &Ratio), guarantee: &Guaran
     let gaussian = matches!(guarantee, Guarantee::Gaussian { .. });
     let none = Ratio::from_integer(0);
     let half = *delta / Ratio::from_integer(2);
-    let aside = match notion {
-        Notion::Approx | Notion::Advanced if gaussian => half,
-        _ => none,
-    };
-    let own = if notion == Notion::Pure { none } else { *delta };
+    let aside = if gaussian && notion.is_analytic() { half } else { none };
+    let own = if notion.has_delta() { *delta } else { none };
     let each = aside / Ratio::from_integer(10_000);
     let fits = Filter::new(notion, epsilon, &own, &aside).map_err(|_| "needs a delta").and_then(|filter| {
         let price = notion.price_of(guarantee, 1, Some(&each)).map_err(|_| "has no price for it")?;

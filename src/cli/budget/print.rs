@@ -1,7 +1,7 @@
 //! Budgets in words.
 
 use ledger::{Amount, BudgetSummary, Counter, Share, Year, decimal, time, year};
-use policy::{Accounting, Budget, Scope};
+use policy::{Budget, Scope};
 use std::fmt::Write as _;
 
 /// What a budget is, in one line.
@@ -18,7 +18,7 @@ pub fn budget(b: &Budget) -> String {
         let _ = write!(out, ", anew every {}", every(&window.word()));
     }
     let _ = write!(out, "): epsilon = {}", b.epsilon.normalized().to_plain_string());
-    if b.accounting != Accounting::Pure {
+    if b.accounting.has_delta() {
         let _ = write!(out, ", delta = {}", b.delta.normalized().to_plain_string());
     }
     out

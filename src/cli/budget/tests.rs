@@ -7,8 +7,13 @@ use policy::{Accounting, Scope};
 fn create_makes_the_file_once_and_show_reads_it() {
     let folder = tempfile::tempdir().unwrap();
     let ledger = LedgerLocation::Sqlite(folder.path().join("noisegate.db").into());
-    let budgets =
-        [Budget::new("everyone", Scope::Dataset, Accounting::Zcdp, 8.into(), "1e-6".parse().unwrap())];
+    let budgets = [Budget::new(
+        "everyone",
+        Scope::Dataset,
+        Accounting::Notion(dp::Notion::Zcdp),
+        8.into(),
+        "1e-6".parse().unwrap(),
+    )];
     assert!(matches!(show(&ledger, &budgets), Err(LedgerError::Missing(_))));
     let said = create(&ledger, &budgets, "riders.rider_id").unwrap();
     assert!(said.contains("noisegate.db") && said.contains("\"everyone\""), "{said}");
@@ -23,10 +28,16 @@ async fn the_owner_reads_the_books_while_they_are_open() {
     let folder = tempfile::tempdir().unwrap();
     let place = LedgerLocation::Sqlite(folder.path().join("books.db").into());
     let pure = |name: &str, scope, epsilon: u32| {
-        Budget::new(name, scope, Accounting::Pure, epsilon.into(), 0.into())
+        Budget::new(name, scope, Accounting::Notion(dp::Notion::Pure), epsilon.into(), 0.into())
     };
     let budgets = [
-        Budget::new("everyone", Scope::Dataset, Accounting::Zcdp, 8.into(), "1e-6".parse().unwrap()),
+        Budget::new(
+            "everyone",
+            Scope::Dataset,
+            Accounting::Notion(dp::Notion::Zcdp),
+            8.into(),
+            "1e-6".parse().unwrap(),
+        ),
         pure("quota", Scope::User, 2),
         pure("unused", Scope::Role, 2),
     ];

@@ -1,6 +1,6 @@
 //! Budgets that say beforehand what they will be used for: the one sound way to spend by numerical composition.
 
-use super::Unpriced;
+use super::cost::Unpriced;
 use crate::pld::{Pld, PldError, Source};
 use crate::{Charge, Mechanism};
 

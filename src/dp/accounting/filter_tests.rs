@@ -4,7 +4,7 @@
 use super::*;
 use crate::interval::Interval;
 use crate::loss::PrivacyLoss;
-use crate::{BigRatio, Event, Guarantee, Mechanism, Sensitivity, cdp, composition, gdp, rdp};
+use crate::{BigRatio, Charge, Event, Guarantee, Mechanism, Ratio, Sensitivity, cdp, composition, gdp, rdp};
 use num_bigint::BigUint;
 
 fn ratio(text: &str) -> Ratio {

@@ -1,13 +1,9 @@
 //! Limits that imply a budget's (ε, δ), rounded down, and the way between floats and units.
 
-use super::{UNITS_PER_ONE, units_down};
+use super::cost::{ORDERS, UNITS_PER_ONE, units_down};
 use crate::interval::{Interval, largest};
 use crate::{Ratio, cdp, composition, gdp, rdp};
 use num_bigint::BigUint;
-
-/// The orders at which an rdp budget counts: fixed, because ledgers store a sum for each. The last is ε itself, without δ.
-pub const ORDERS: [f64; 16] =
-    [1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.5, 8.0, 10.0, 13.0, 18.0, 26.0, 40.0, 80.0, 256.0, f64::INFINITY];
 
 /// What the order that suits many small charges gets of δ; the others share the rest.
 const PLANNED: f64 = 0.9;

@@ -1,7 +1,7 @@
 //! Prices and limits to the last unit. They are the same on every machine, and change with [`PRICING`] only.
 #![allow(clippy::unwrap_used)]
 use super::*;
-use crate::{Event, Guarantee, Mechanism, Sensitivity, ratio::exact};
+use crate::{Charge, Event, Guarantee, Mechanism, Ratio, Sensitivity, ratio::exact};
 use std::fmt::Write;
 
 fn events() -> Vec<(&'static str, Mechanism)> {

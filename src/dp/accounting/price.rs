@@ -1,6 +1,7 @@
 //! What an event costs, rounded up, in integers.
 
-use super::{ORDERS, UNITS_PER_ONE, Unpriced, limits};
+use super::cost::{ORDERS, UNITS_PER_ONE, Unpriced};
+use super::limits;
 use crate::exp::{div_ceil, one};
 use crate::gdp;
 use crate::guarantee::rho_of;

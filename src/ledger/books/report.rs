@@ -5,7 +5,7 @@ use super::{Books, Key};
 use crate::account::{Amount, BudgetState, Counter, Granted};
 use crate::error::decimal;
 use answer::Identity;
-use dp::{Notion, Ratio};
+use dp::Ratio;
 use policy::Budget;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -44,11 +44,10 @@ pub(super) enum Price {
 impl Price {
     pub(super) fn new(counter: &Counter, price: &Amount) -> Self {
         match (counter, price) {
-            (Counter::Filter(f), Amount::Cost(cost)) if f.notion == Notion::Rdp => {
-                // One order stands for all.
-                Self::Sum("Rényi divergence of order 2", cost.orders.get(1).copied().unwrap_or_default())
+            (Counter::Filter(f), Amount::Cost(cost)) => {
+                let (symbol, units) = f.notion.told(cost);
+                Self::Sum(symbol, units)
             }
-            (Counter::Filter(f), Amount::Cost(cost)) => Self::Sum(f.notion.symbol(), cost.loss),
             (_, Amount::Uses(tokens)) => Self::Uses(tokens.counts().iter().map(|n| u64::from(*n)).sum()),
             (Counter::Envelope(_), Amount::Cost(_)) => Self::Uses(0),
         }

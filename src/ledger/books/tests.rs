@@ -19,11 +19,11 @@ const START: i64 = 20_778 * DAY;
 const TENTH: u128 = UNITS_PER_ONE / 10;
 
 fn pure(name: &str, scope: Scope, epsilon: &str) -> Budget {
-    Budget::new(name, scope, Accounting::Pure, epsilon.parse().unwrap(), 0.into())
+    Budget::new(name, scope, Accounting::Notion(dp::Notion::Pure), epsilon.parse().unwrap(), 0.into())
 }
 
 fn any(name: &str, accounting: Accounting) -> Budget {
-    let delta = if accounting == Accounting::Pure { "0" } else { "1e-6" };
+    let delta = if accounting == Accounting::Notion(dp::Notion::Pure) { "0" } else { "1e-6" };
     Budget::new(name, Scope::Dataset, accounting, 1.into(), delta.parse().unwrap())
 }
 
@@ -229,8 +229,8 @@ fn rule_22_the_natural_filter_counterexample_is_refused() {
         }],
         ..charge(1, 1)
     };
-    for accounting in
-        Accounting::ALL.into_iter().filter(|a| !matches!(a, Accounting::Pure | Accounting::Envelope))
+    for accounting in Accounting::all()
+        .filter(|a| !matches!(a, Accounting::Notion(dp::Notion::Pure) | Accounting::Envelope))
     {
         let budget = Budget { selection_delta: 0.into(), ..any("everyone", accounting) };
         let mut c = Chain::new(&[budget]);
@@ -296,10 +296,18 @@ fn what_does_not_follow_is_refused() {
 /// one use of the product, in each notion, and what is said of them names the budget and the entries.
 #[test]
 fn rule_47_uses_of_an_earlier_pricing_count_as_one_of_the_product() {
-    for accounting in
-        [Accounting::Pure, Accounting::Zcdp, Accounting::Gdp, Accounting::Advanced, Accounting::Rdp]
-    {
-        let delta = if accounting == Accounting::Pure { 0.into() } else { "1e-6".parse().unwrap() };
+    for accounting in [
+        Accounting::Notion(dp::Notion::Pure),
+        Accounting::Notion(dp::Notion::Zcdp),
+        Accounting::Notion(dp::Notion::Gdp),
+        Accounting::Notion(dp::Notion::Advanced),
+        Accounting::Notion(dp::Notion::Rdp),
+    ] {
+        let delta = if accounting == Accounting::Notion(dp::Notion::Pure) {
+            0.into()
+        } else {
+            "1e-6".parse().unwrap()
+        };
         let budget = Budget {
             selection_delta: 0.into(),
             ..Budget::new("everyone", Scope::Dataset, accounting, 50.into(), delta)
@@ -330,7 +338,7 @@ fn rule_47_uses_of_an_earlier_pricing_count_as_one_of_the_product() {
         let key = (0, std::sync::Arc::from(""));
         assert_eq!(old.books.spent(&key, None), expected, "{accounting:?}");
         let told = old.books.dearer();
-        assert_eq!(told.len(), usize::from(accounting != Accounting::Pure), "{told:?}");
+        assert_eq!(told.len(), usize::from(accounting != Accounting::Notion(dp::Notion::Pure)), "{told:?}");
         assert!(told.iter().all(|line| line.contains("\"everyone\"")));
     }
 }
@@ -381,7 +389,7 @@ fn an_accepted_change_counts_what_it_can() {
     assert_eq!(trips.spent("everyone", ""), TENTH);
     let mut day = accepted(Budget { window: Some(Window::Days(1)), ..everyone.clone() });
     assert_eq!(day.spent("everyone", ""), 2 * TENTH, "today's");
-    let mut zcdp = accepted(any("everyone", Accounting::Zcdp));
+    let mut zcdp = accepted(any("everyone", Accounting::Notion(dp::Notion::Zcdp)));
     let rho = |n| dp::Notion::Zcdp.price(&charge(n, 10)).unwrap().loss;
     assert_eq!(zcdp.spent("everyone", ""), rho(1) + rho(2));
     // And a replay of the same entries is the same state.

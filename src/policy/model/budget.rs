@@ -5,38 +5,32 @@ use bigdecimal::BigDecimal;
 /// The notion a budget counts in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Accounting {
-    /// Σε; δ = 0.
-    Pure,
-    /// Σε, Σδ.
-    Approx,
-    /// Σε², converted to (ε, δ) by advanced composition.
-    Advanced,
-    /// Σρ, converted to (ε, δ).
-    Zcdp,
-    /// Rényi divergences at fixed orders.
-    Rdp,
-    /// Σμ², converted to (ε, δ).
-    Gdp,
+    /// Prices add up in a notion.
+    Notion(dp::Notion),
     /// So many uses of each declared mechanism, counted down.
     Envelope,
 }
 
 impl Accounting {
+    /// What a policy that says nothing counts in.
+    pub const USUAL: Self = Self::Notion(dp::Notion::Zcdp);
+
     /// All, as policies list them.
-    pub const ALL: [Self; 7] =
-        [Self::Pure, Self::Approx, Self::Advanced, Self::Zcdp, Self::Rdp, Self::Gdp, Self::Envelope];
+    pub fn all() -> impl Iterator<Item = Self> + Clone {
+        dp::Notion::ALL.into_iter().map(Self::Notion).chain([Self::Envelope])
+    }
 
     /// The notion that `dp` counts in; None where declared uses are counted.
     pub fn notion(self) -> Option<dp::Notion> {
-        Some(match self {
-            Self::Pure => dp::Notion::Pure,
-            Self::Approx => dp::Notion::Approx,
-            Self::Advanced => dp::Notion::Advanced,
-            Self::Zcdp => dp::Notion::Zcdp,
-            Self::Rdp => dp::Notion::Rdp,
-            Self::Gdp => dp::Notion::Gdp,
-            Self::Envelope => return None,
-        })
+        match self {
+            Self::Notion(notion) => Some(notion),
+            Self::Envelope => None,
+        }
+    }
+
+    /// Whether its δ may be above 0.
+    pub fn has_delta(self) -> bool {
+        self.notion().is_none_or(dp::Notion::has_delta)
     }
 
     /// The word that policies and ledgers use.
@@ -46,7 +40,7 @@ impl Accounting {
 
     /// By its word.
     pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|a| a.word() == word)
+        Self::all().find(|a| a.word() == word)
     }
 }
 

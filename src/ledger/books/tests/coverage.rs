@@ -33,7 +33,7 @@ fn what_a_policy_would_forget_is_told_and_the_rest_goes_on() {
     c.harmless(&[Budget { epsilon: "0.1".parse().unwrap(), ..everyone.clone() }, quota.clone()]);
     c.harmless(&[everyone.clone(), Budget { window: None, ..quota.clone() }]);
     c.harmless(&[everyone.clone(), Budget { window: Some(Window::Days(60)), ..quota.clone() }]);
-    c.harmless(&[old[0].clone(), old[1].clone(), any("new", Accounting::Zcdp)]);
+    c.harmless(&[old[0].clone(), old[1].clone(), any("new", Accounting::Notion(dp::Notion::Zcdp))]);
     c.harmless(std::slice::from_ref(&everyone));
     c.forgets(&[Budget { epsilon: 2.into(), ..everyone.clone() }, quota.clone()], "epsilon was 1 and is 2");
     c.forgets(
@@ -42,7 +42,7 @@ fn what_a_policy_would_forget_is_told_and_the_rest_goes_on() {
     );
     let all_for_good = Budget { scope: Scope::User, window: None, ..everyone.clone() };
     c.forgets(&[all_for_good, quota.clone()], "per was dataset and is user");
-    let zcdp = Budget { delta: 0.into(), ..any("everyone", Accounting::Zcdp) };
+    let zcdp = Budget { delta: 0.into(), ..any("everyone", Accounting::Notion(dp::Notion::Zcdp)) };
     c.forgets(&[zcdp, quota.clone()], "accounting was pure and is zcdp");
     let trips = Budget { tables: vec!["trips".into()], ..everyone.clone() };
     c.forgets(&[trips, quota.clone()], "tables was all and is trips");
@@ -65,7 +65,13 @@ fn rule_41_another_name_is_no_other_budget() {
     c.forgets(&[Budget { scope: Scope::User, ..other.clone() }], gone);
     c.forgets(&[Budget { tables: vec!["trips".into(), "riders".into()], ..other.clone() }], gone);
     c.forgets(&[Budget { epsilon: "0.4".parse().unwrap(), ..other.clone() }], gone);
-    c.forgets(&[Budget { epsilon: "0.3".parse().unwrap(), ..any("everybody", Accounting::Zcdp) }], gone);
+    c.forgets(
+        &[Budget {
+            epsilon: "0.3".parse().unwrap(),
+            ..any("everybody", Accounting::Notion(dp::Notion::Zcdp))
+        }],
+        gone,
+    );
     // In two steps: the name first, which forgets nothing, and then the window.
     let mut renamed = c.harmless(std::slice::from_ref(&other));
     assert_eq!(renamed.spent("everybody", ""), 3 * TENTH);
@@ -85,14 +91,14 @@ fn rule_41_another_name_is_no_other_budget() {
 
 #[test]
 fn a_notion_is_chosen_before_the_first_answer() {
-    let zcdp = any("everyone", Accounting::Zcdp);
-    let rdp = any("everyone", Accounting::Rdp);
+    let zcdp = any("everyone", Accounting::Notion(dp::Notion::Zcdp));
+    let rdp = any("everyone", Accounting::Notion(dp::Notion::Rdp));
     let mut c = Chain::new(std::slice::from_ref(&zcdp));
     c.harmless(std::slice::from_ref(&rdp));
     assert!(c.tenth("ada"));
     c.forgets(std::slice::from_ref(&rdp), "accounting was zcdp and is rdp");
-    c.forgets(&[any("everybody", Accounting::Rdp)], "\"everyone\" is gone");
-    c.harmless(&[zcdp, any("beside", Accounting::Rdp)]);
+    c.forgets(&[any("everybody", Accounting::Notion(dp::Notion::Rdp))], "\"everyone\" is gone");
+    c.harmless(&[zcdp, any("beside", Accounting::Notion(dp::Notion::Rdp))]);
 }
 
 #[test]
@@ -172,7 +178,12 @@ fn rule_52_a_limit_is_compared_in_every_coordinate() {
         selection_delta: selection.parse().unwrap(),
         ..budget.clone()
     };
-    for notion in [Accounting::Zcdp, Accounting::Rdp, Accounting::Gdp, Accounting::Advanced] {
+    for notion in [
+        Accounting::Notion(dp::Notion::Zcdp),
+        Accounting::Notion(dp::Notion::Rdp),
+        Accounting::Notion(dp::Notion::Gdp),
+        Accounting::Notion(dp::Notion::Advanced),
+    ] {
         let everyone = split("9e-7", &any("everyone", notion));
         let mut c = Chain::new(std::slice::from_ref(&everyone));
         // Before the first answer the split is free, as the notion is.
@@ -205,7 +216,7 @@ fn rule_52_orders_are_compared_one_by_one() {
         delta: delta.parse().unwrap(),
         selection_delta: 0.into(),
         epsilon: 4.into(),
-        ..any("everyone", Accounting::Rdp)
+        ..any("everyone", Accounting::Notion(dp::Notion::Rdp))
     };
     let everyone = with("1e-6");
     let mut c = Chain::new(std::slice::from_ref(&everyone));
@@ -226,7 +237,10 @@ fn rule_52_orders_are_compared_one_by_one() {
 /// What was granted is granted on top of limits that have moved.
 #[test]
 fn rule_52_grants_are_counted_in() {
-    let everyone = Budget { selection_delta: "9e-7".parse().unwrap(), ..any("everyone", Accounting::Zcdp) };
+    let everyone = Budget {
+        selection_delta: "9e-7".parse().unwrap(),
+        ..any("everyone", Accounting::Notion(dp::Notion::Zcdp))
+    };
     let mut c = Chain::new(std::slice::from_ref(&everyone));
     assert!(c.tenth("ada"));
     // Alone it admits less: nine tenths of ε, at a δ that is ten times as large.
@@ -239,9 +253,13 @@ fn rule_52_grants_are_counted_in() {
 /// While δ of what is spent is above its limit, no charge is small enough that needs none.
 #[test]
 fn rule_52_nothing_is_admitted_while_any_coordinate_is_above() {
-    for notion in
-        [Accounting::Approx, Accounting::Zcdp, Accounting::Rdp, Accounting::Gdp, Accounting::Advanced]
-    {
+    for notion in [
+        Accounting::Notion(dp::Notion::Approx),
+        Accounting::Notion(dp::Notion::Zcdp),
+        Accounting::Notion(dp::Notion::Rdp),
+        Accounting::Notion(dp::Notion::Gdp),
+        Accounting::Notion(dp::Notion::Advanced),
+    ] {
         let everyone = any("everyone", notion);
         let mut c = Chain::new(std::slice::from_ref(&everyone));
         c.debit("ada", &selecting("4e-7"), None).unwrap();
@@ -290,7 +308,10 @@ fn rule_52_books_are_of_one_database() {
 /// A ledger of a version that compared keys alone is read: what it took over stands.
 #[test]
 fn rule_52_what_was_taken_over_before_stands() {
-    let everyone = Budget { selection_delta: "9e-7".parse().unwrap(), ..any("everyone", Accounting::Zcdp) };
+    let everyone = Budget {
+        selection_delta: "9e-7".parse().unwrap(),
+        ..any("everyone", Accounting::Notion(dp::Notion::Zcdp))
+    };
     let moved = Budget { selection_delta: "1e-8".parse().unwrap(), ..everyone.clone() };
     let before = |budget: &Budget| Terms { data: None, ..terms(std::slice::from_ref(budget)) };
     let mut c = Chain::new(&[]);

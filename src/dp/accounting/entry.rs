@@ -1,0 +1,52 @@
+//! What is known of a notion, in one place: an entry for each in `notions`.
+
+use super::cost::{Cost, Unpriced};
+use super::kinds::{Kind, Rule};
+use crate::{Event, Guarantee, Ratio};
+
+/// What is known of a notion.
+pub(super) struct Entry {
+    /// The word of policies and ledgers.
+    pub word: &'static str,
+    /// The letter of its loss: ε, ρ, or what is summed.
+    pub symbol: &'static str,
+    /// What its loss is called in JSON; None where no single number says it.
+    pub key: Option<&'static str>,
+    /// Whether δ may be above 0, so that it has a price for private groups.
+    pub has_delta: bool,
+    /// Whether its loss is ε itself, of which a unit's changes cost their sum.
+    pub adds_epsilon: bool,
+    /// Whether it counts at each order, of which one has to stay within its limit.
+    pub counts_orders: bool,
+    /// Whether rounded Gaussian noise has a price only together with a δ of its own.
+    pub analytic: bool,
+    /// What a sum of losses is worth in ε.
+    pub conversion: Conversion,
+    /// Its column of the table of mechanisms (soundness rule 21).
+    pub rule: fn(Kind) -> Rule,
+    /// What noise costs.
+    pub drawn: fn(&[Event]) -> Result<Cost, Unpriced>,
+    /// What so many uses of an ε-DP mechanism cost.
+    pub pure: fn(&Ratio, u32) -> Result<Cost, Unpriced>,
+    /// The same of one of bounded range, where that is less.
+    pub bounded_range: fn(&Ratio, u32) -> Result<Cost, Unpriced>,
+    /// What so many uses of a concentrated or Gaussian mechanism cost, the latter with a δ of its own.
+    pub gaussian: fn(&Guarantee, u32, Option<&Ratio>) -> Option<Result<Cost, Unpriced>>,
+    /// The largest loss that implies ε, given δ and the part of it for private groups. None where none does.
+    pub limit: fn(&Ratio, &Ratio, &Ratio) -> Option<Cost>,
+    /// What is missing where there is no limit.
+    pub unlimited: &'static str,
+    /// What it sums, and up to where, in the words of the guarantees document.
+    pub sums: (&'static str, &'static str),
+}
+
+/// What a sum of losses is worth in ε.
+#[derive(Clone, Copy, Debug)]
+pub enum Conversion {
+    /// It is ε.
+    Itself,
+    /// The ε that a loss implies at a δ.
+    At(fn(f64, f64) -> f64),
+    /// Nothing: how δ is shared belongs to the limit.
+    OfTheLimit,
+}
