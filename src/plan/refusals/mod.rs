@@ -1,9 +1,51 @@
-//! What the planner refuses of a whole statement, and what to write instead.
+//! Why a statement is refused: reasons with their data, of which `words` says what an analyst reads.
+
+pub(crate) mod join;
+pub(crate) mod set_operation;
+pub(crate) mod subquery;
+pub(crate) mod within;
+mod words;
 
 use crate::Settings;
 use answer::{ClientError, SqlState};
+use join::Join;
 use policy::Policy;
+use set_operation::SetOperation;
 use sql::ast::*;
+use subquery::Subquery;
+use within::Within;
+
+/// A reason, by its subject, and where it is in the statement.
+#[derive(Clone, Debug)]
+pub(crate) enum Refusal {
+    Join(Join, Pos),
+    SetOperation(SetOperation, Pos),
+    Subquery(Subquery, Pos),
+    Within(Within, Pos),
+    /// A form that no rule reads, as the analyst would call it.
+    Unread(&'static str, Pos),
+    /// What is said elsewhere already.
+    Said(ClientError),
+}
+
+impl std::convert::From<ClientError> for Refusal {
+    fn from(e: ClientError) -> Self {
+        Self::Said(e)
+    }
+}
+
+/// Reasons of one subject, which become refusals by their place.
+macro_rules! placed {
+    ($($subject:ident),*) => {$(
+        impl $subject {
+            pub(crate) fn at(self, pos: Pos) -> Refusal {
+                Refusal::$subject(self, pos)
+            }
+        }
+    )*};
+}
+
+placed!(Join, SetOperation, Subquery, Within);
 
 pub(crate) fn undrawn(e: dp::DpError) -> ClientError {
     let what = format!("the noise of this statement cannot be drawn: {e}");
@@ -74,29 +116,20 @@ pub(crate) fn unsupported(what: &str, pos: Pos) -> ClientError {
 
 /// Refuses sums of intervals that are no differences of moments.
 pub(crate) fn of_ages(pos: Pos) -> ClientError {
-    ClientError::unsupported("sum and avg of type interval are not supported")
-        .detail("Its months have no one length.")
-        .hint("Average a difference, avg(a - b), or a part, avg(extract(year FROM age(a, b))).")
-        .at(pos)
+    Within::Ages.at(pos).into()
 }
 
 /// Refuses a set operation of private rows with others.
 pub(crate) fn mixed(pos: Pos) -> ClientError {
-    unsupported("a set operation of private rows with other rows", pos)
-        .detail("A public row would be counted as somebody's.")
-        .hint("Aggregate in each branch, and add up above: SELECT sum(n) FROM (SELECT count(*) AS n FROM trips UNION ALL SELECT count(*) FROM stations) t.")
+    SetOperation::Mixed.at(pos).into()
 }
 
 /// The refusal of what depends on an order of all rows.
 pub(crate) fn cut(pos: Pos) -> ClientError {
-    unsupported("LIMIT, OFFSET or ORDER BY over private rows", pos).hint(
-        "Which rows remain would depend on other units. Number the rows of each unit: row_number() OVER (PARTITION BY the unit ORDER BY …) AS n, and filter n <= 3 around it; or order and limit above the aggregates.",
-    )
+    Within::Ordered.at(pos).into()
 }
 
 /// Refuses grouping sets of rows that stay private.
 pub(crate) fn sets_of_rows(pos: Pos) -> ClientError {
-    unsupported("GROUPING SETS, ROLLUP or CUBE within units, or below another aggregate,", pos)
-        .detail("Rows of a set with the unit are of one unit each, and those of another of many.")
-        .hint("Group by the unit below and by the sets above: SELECT s, avg(n) FROM (SELECT unit, s, count(*) AS n FROM … GROUP BY unit, s) t GROUP BY ROLLUP (s).")
+    Within::Sets.at(pos).into()
 }
