@@ -7,8 +7,8 @@ use crate::expr::{Node, Scalar, filtered};
 use crate::facts::Counts;
 use crate::groups::key::Key;
 use crate::own::flatten::Flattener;
+use crate::refusals::aggregate::Aggregation;
 use crate::{PlanError, Settings};
-use answer::{ClientError, SqlState};
 use dp::Pick;
 use policy::Policy;
 use sql::ast::*;
@@ -88,14 +88,8 @@ pub(super) fn place<T>(list: &mut Vec<T>, is: impl Fn(&T) -> bool, new: impl FnO
     })
 }
 
-pub(super) fn refuse(what: &str, pos: Pos) -> PlanError {
-    ClientError::unsupported(format!("{what} is not supported")).at(pos).into()
-}
-
 pub(crate) fn too_wide() -> PlanError {
-    ClientError::unsupported("the range of this sum is too wide for its grid")
-        .hint("Clamp it to a narrower range, or round it to fewer digits.")
-        .into()
+    Aggregation::TooWide.at(None).into()
 }
 
 /// Choices among the points of one value.
@@ -176,8 +170,7 @@ impl Call<'_> {
     }
 
     /// Refuses another number of arguments.
-    pub(super) fn takes<T>(&self, arguments: &str) -> Result<T> {
-        let m = format!("{} takes {arguments}", self.aggregate.name);
-        Err(ClientError::new(SqlState::UNDEFINED_FUNCTION, m).at(self.pos).into())
+    pub(super) fn takes<T>(&self, takes: &'static str) -> Result<T> {
+        Err(Aggregation::Arguments { name: self.aggregate.name, takes }.at(self.pos).into())
     }
 }

@@ -21,6 +21,8 @@ use crate::expr::per_unit::{self, Place as Column};
 use crate::expr::truth;
 use crate::expr::{Scalar, filtered, is};
 use crate::refusals::Refusal;
+use crate::refusals::aggregate::Aggregation;
+use crate::refusals::group::Group;
 use crate::refusals::within::Within;
 use crate::syntax::grouping::{has_windows, is_grouped, keys};
 use schema::SqlType;
@@ -355,7 +357,7 @@ impl Under<'_> {
                 let b = self.inner.binding(*binding);
                 let column = b.and_then(|b| b.columns.get(*column)).cloned().unwrap_or_default();
                 let table = b.map(|b| b.name.clone()).unwrap_or_default();
-                Err(Within::Ungrouped { table, column }.at(e.pos))
+                Err(Group::Ungrouped { table, column }.at(e.pos))
             }
             // What is called over a window is no aggregate of the groups; what stands in it may be.
             ExprKind::Window { function, partition_by, order_by, .. } => {
@@ -458,7 +460,7 @@ impl Under<'_> {
                 (call(arg), per_unit::count(made.place(false), least, self.most))
             }
             ("sum" | "avg", [x], Some(arg)) if *arg.ty() == SqlType::Interval && !arg.is_measured() => {
-                return Err(Within::Ages.at(x.pos));
+                return Err(Aggregation::Ages.at(x.pos));
             }
             ("sum" | "avg", [x], Some(arg)) => {
                 let arg = per_unit::addend(arg, x.pos)?;

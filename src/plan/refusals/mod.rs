@@ -1,5 +1,7 @@
 //! Why a statement is refused: reasons with their data, of which `words` says what an analyst reads.
 
+pub(crate) mod aggregate;
+pub(crate) mod group;
 pub(crate) mod join;
 pub(crate) mod set_operation;
 pub(crate) mod subquery;
@@ -7,7 +9,9 @@ pub(crate) mod within;
 mod words;
 
 use crate::Settings;
+use aggregate::Aggregation;
 use answer::{ClientError, SqlState};
+use group::Group;
 use join::Join;
 use policy::Policy;
 use set_operation::SetOperation;
@@ -18,6 +22,8 @@ use within::Within;
 /// A reason, by its subject, and where it is in the statement.
 #[derive(Clone, Debug)]
 pub(crate) enum Refusal {
+    Aggregation(Aggregation, Pos),
+    Group(Group, Pos),
     Join(Join, Pos),
     SetOperation(SetOperation, Pos),
     Subquery(Subquery, Pos),
@@ -45,7 +51,7 @@ macro_rules! placed {
     )*};
 }
 
-placed!(Join, SetOperation, Subquery, Within);
+placed!(Aggregation, Group, Join, SetOperation, Subquery, Within);
 
 pub(crate) fn undrawn(e: dp::DpError) -> ClientError {
     let what = format!("the noise of this statement cannot be drawn: {e}");
@@ -112,11 +118,6 @@ pub(crate) fn position(body: &Body) -> Pos {
 
 pub(crate) fn unsupported(what: &str, pos: Pos) -> ClientError {
     ClientError::unsupported(format!("{what} is not supported")).at(pos)
-}
-
-/// Refuses sums of intervals that are no differences of moments.
-pub(crate) fn of_ages(pos: Pos) -> ClientError {
-    Within::Ages.at(pos).into()
 }
 
 /// Refuses a set operation of private rows with others.

@@ -35,8 +35,4 @@ pub(crate) enum Within {
     Public,
     /// No FROM.
     NoFrom,
-    /// A column that is no key.
-    Ungrouped { table: String, column: String },
-    /// Sums of ages.
-    Ages,
 }

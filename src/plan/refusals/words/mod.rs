@@ -1,17 +1,21 @@
 //! Refusals in words: the one place where a reason becomes a message, a detail, a hint and a SQLSTATE.
 
+mod aggregate;
+mod group;
 mod join;
 mod set_operation;
 mod subquery;
 mod within;
 
 use super::Refusal;
-use crate::PlanError;
 use answer::ClientError;
+use schema::SqlType;
 
 impl From<Refusal> for ClientError {
     fn from(refusal: Refusal) -> Self {
         let (words, pos) = match refusal {
+            Refusal::Aggregation(r, pos) => (r.words(), pos),
+            Refusal::Group(r, pos) => (r.words(), pos),
             Refusal::Join(r, pos) => (r.words(), pos),
             Refusal::SetOperation(r, pos) => (r.words(), pos),
             Refusal::Subquery(r, pos) => (r.words(), pos),
@@ -23,10 +27,9 @@ impl From<Refusal> for ClientError {
     }
 }
 
-impl From<Refusal> for PlanError {
-    fn from(refusal: Refusal) -> Self {
-        ClientError::from(refusal).into()
-    }
+/// A type as analysts write it.
+fn shown(ty: &SqlType) -> String {
+    ty.sql_name().replace("pg_catalog.", "")
 }
 
 fn unsupported(what: &str) -> ClientError {

@@ -2,7 +2,7 @@
 
 use super::unsupported;
 use crate::refusals::within::Within;
-use answer::{ClientError, SqlState};
+use answer::ClientError;
 
 impl Within {
     pub(super) fn words(self) -> ClientError {
@@ -48,13 +48,6 @@ impl Within {
             Self::Public => unsupported("an aggregate or a window of public rows in this place")
                 .hint("Join it in FROM, as a derived table or CTE."),
             Self::NoFrom => unsupported("a subquery without FROM in this place"),
-            Self::Ungrouped { table, column } => ClientError::new(
-                SqlState::GROUPING_ERROR,
-                format!("column \"{table}.{column}\" must appear in the GROUP BY clause or be used in an aggregate function"),
-            ),
-            Self::Ages => ClientError::unsupported("sum and avg of type interval are not supported")
-                .detail("Its months have no one length.")
-                .hint("Average a difference, avg(a - b), or a part, avg(extract(year FROM age(a, b)))."),
         }
     }
 }
