@@ -23,6 +23,8 @@ pub(crate) enum Join {
     OptionalComputed,
     /// More relations than this.
     Relations(usize),
+    /// A private row that meets so many public ones, or more.
+    FanOut { product: u64, limit: u64 },
 }
 
 /// What would keep rows of different units apart.

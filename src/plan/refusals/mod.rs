@@ -2,20 +2,28 @@
 
 pub(crate) mod aggregate;
 pub(crate) mod group;
+pub(crate) mod interval;
 pub(crate) mod join;
+pub(crate) mod price;
+pub(crate) mod returned;
 pub(crate) mod set_operation;
+pub(crate) mod stream;
 pub(crate) mod subquery;
 pub(crate) mod within;
 mod words;
 
 use crate::Settings;
 use aggregate::Aggregation;
-use answer::{ClientError, SqlState};
+use answer::ClientError;
 use group::Group;
+use interval::Interval;
 use join::Join;
 use policy::Policy;
+use price::Price;
+use returned::{By, Returned};
 use set_operation::SetOperation;
 use sql::ast::*;
+use stream::Question;
 use subquery::Subquery;
 use within::Within;
 
@@ -24,6 +32,10 @@ use within::Within;
 pub(crate) enum Refusal {
     Aggregation(Aggregation, Pos),
     Group(Group, Pos),
+    Interval(Interval, Pos),
+    Price(Price, Pos),
+    Returned(Returned, Pos),
+    Question(Question, Pos),
     Join(Join, Pos),
     SetOperation(SetOperation, Pos),
     Subquery(Subquery, Pos),
@@ -51,60 +63,37 @@ macro_rules! placed {
     )*};
 }
 
-placed!(Aggregation, Group, Join, SetOperation, Subquery, Within);
+placed!(Aggregation, Group, Interval, Join, Price, Question, Returned, SetOperation, Subquery, Within);
 
 pub(crate) fn undrawn(e: dp::DpError) -> ClientError {
-    let what = format!("the noise of this statement cannot be drawn: {e}");
-    ClientError::new(SqlState::INVALID_PARAMETER_VALUE, what)
-        .hint("Ask with a larger epsilon, or over narrower ranges.")
+    Price::Undrawn(e).at(None).into()
 }
 
 /// Refuses Gaussian noise that the budget of this index cannot pay for.
 pub(crate) fn gaussian_unpriced(settings: &Settings, budget: usize) -> ClientError {
-    let (name, notion) = settings.budgets.get(budget).map_or(("", ""), |(n, k)| (n.as_str(), k.word()));
-    ClientError::new(
-        SqlState::INVALID_PARAMETER_VALUE,
-        format!("privacy budget \"{name}\" ({notion} accounting) has no price for Gaussian noise"),
-    )
-    .hint("SET noisegate.mechanism = auto, or ask the owner of the data for a budget with zcdp accounting.")
+    let (budget, notion) = settings.budgets.get(budget).map_or(("", ""), |(n, k)| (n.as_str(), k.word()));
+    Price::Gaussian { budget: budget.to_owned(), notion: notion.to_owned() }.at(None).into()
 }
 
 /// Refuses a statement that would return rows of units.
 pub(crate) fn private_rows(pos: Pos) -> ClientError {
-    ClientError::unsupported("a query that returns private rows is not supported")
-        .detail("Rows of single units are never returned; aggregates over many units are, with noise.")
-        .hint("Aggregate them: SELECT count(*), avg(x) … GROUP BY …")
-        .at(pos)
+    Returned::Rows.at(pos).into()
 }
 
 /// Refuses a statement that would return rows of units, or a row for each. `tables`: those that it reads.
 pub(crate) fn rows_of_units(body: &Body, policy: &Policy, tables: &[usize]) -> ClientError {
-    let what = match body {
-        Body::Select(s) if !s.group_by.is_empty() => "GROUP BY the privacy unit",
-        Body::Select(s) if s.distinct == Distinct::All => "SELECT DISTINCT of the privacy unit",
+    let by = match body {
+        Body::Select(s) if !s.group_by.is_empty() => By::Groups,
+        Body::Select(s) if s.distinct == Distinct::All => By::Distinct,
         _ => return private_rows(position(body)),
     };
-    let own = tables.iter().filter_map(|t| policy.tables.get(*t)).chain(&policy.tables);
-    let example = own.filter_map(|t| Some((&t.name, t.unit_column()?))).next().map(|(table, unit)| {
-        format!(
-            ", for example SELECT avg(n) FROM (SELECT {unit}, count(*) AS n FROM {table} GROUP BY {unit}) t"
-        )
-    });
-    ClientError::unsupported(format!("{what} is not supported at the top of a statement"))
-        .detail("Each row would be of one unit; aggregates over many units are returned, with noise.")
-        .hint(format!(
-            "Aggregate these rows{}; or group by something that many units share.",
-            example.unwrap_or_default()
-        ))
-        .at(position(body))
+    let mut own = tables.iter().filter_map(|t| policy.tables.get(*t)).chain(&policy.tables);
+    let example = own.find_map(|t| Some((t.name.clone(), t.unit_column()?.to_string())));
+    Returned::Units { by, example }.at(position(body)).into()
 }
 
 pub(crate) fn ordered_rows(pos: Pos) -> ClientError {
-    unsupported("ORDER BY, LIMIT or OFFSET over private rows", pos)
-        .detail("Rows of single units are never returned, and which rows remain would depend on them.")
-        .hint(
-            "Aggregate, then order and cut the result: SELECT k, count(*) … GROUP BY k ORDER BY 2 LIMIT 10.",
-        )
+    Returned::Ordered.at(pos).into()
 }
 
 pub(crate) fn position(body: &Body) -> Pos {

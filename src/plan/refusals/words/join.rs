@@ -35,6 +35,12 @@ impl Join {
                     .detail("Where the subquery has no row the column is NULL, and its expression might not be.")
                     .hint("Select the plain column in the subquery, and compute with it above.")
             }
+            Self::FanOut { product, limit } => {
+                let m = format!("one private row can meet {product} or more public rows, more than limits.max_fan_out = {limit}");
+                ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, m)
+                    .detail("How long a statement takes would tell which rows there are.")
+                    .hint("Join public tables by the columns of a key.")
+            }
             Self::Relations(most) => {
                 let m = format!("more than {most} relations are read for one aggregate over private rows");
                 ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, m)

@@ -2,8 +2,12 @@
 
 mod aggregate;
 mod group;
+mod interval;
 mod join;
+mod price;
+mod returned;
 mod set_operation;
+mod stream;
 mod subquery;
 mod within;
 
@@ -16,6 +20,10 @@ impl From<Refusal> for ClientError {
         let (words, pos) = match refusal {
             Refusal::Aggregation(r, pos) => (r.words(), pos),
             Refusal::Group(r, pos) => (r.words(), pos),
+            Refusal::Interval(r, pos) => (r.words(), pos),
+            Refusal::Price(r, pos) => (r.words(), pos),
+            Refusal::Returned(r, pos) => (r.words(), pos),
+            Refusal::Question(r, pos) => (r.words(), pos),
             Refusal::Join(r, pos) => (r.words(), pos),
             Refusal::SetOperation(r, pos) => (r.words(), pos),
             Refusal::Subquery(r, pos) => (r.words(), pos),
