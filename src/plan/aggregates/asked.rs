@@ -6,6 +6,7 @@ use crate::quantile_ends;
 use crate::refusals::Refusal;
 use crate::refusals::aggregate::{Aggregation, Shows, Units};
 use crate::refusals::group::Group;
+use crate::refusals::value::Value;
 use schema::SqlType;
 use sql::ast::*;
 
@@ -54,7 +55,7 @@ impl Builder<'_, '_> {
         }
         let when = a.filter.as_ref().map(|f| self.lower(f)).transpose()?;
         if when.as_ref().is_some_and(|w| *w.ty() != SqlType::Bool) {
-            return Err(Aggregation::Filter.at(pos).into());
+            return Err(Value::Condition("FILTER".into()).at(pos).into());
         }
         let Some(entry) = entry else {
             return Err(Aggregation::Unlisted { name: a.name, listed: supported() }.at(pos).into());

@@ -21,8 +21,6 @@ pub(crate) enum Aggregation {
     DistinctUnit(Units),
     /// Distinct values of a type without one form for each.
     DistinctType { name: &'static str, ty: SqlType, counts: bool },
-    /// FILTER that is no condition.
-    Filter,
     /// An argument that is no condition.
     Boolean(&'static str),
     /// A type that cannot be added up.

@@ -9,6 +9,7 @@ pub(crate) mod returned;
 pub(crate) mod set_operation;
 pub(crate) mod stream;
 pub(crate) mod subquery;
+pub(crate) mod value;
 pub(crate) mod within;
 mod words;
 
@@ -25,6 +26,7 @@ use set_operation::SetOperation;
 use sql::ast::*;
 use stream::Question;
 use subquery::Subquery;
+use value::Value;
 use within::Within;
 
 /// A reason, by its subject, and where it is in the statement.
@@ -39,6 +41,7 @@ pub(crate) enum Refusal {
     Join(Join, Pos),
     SetOperation(SetOperation, Pos),
     Subquery(Subquery, Pos),
+    Value(Value, Pos),
     Within(Within, Pos),
     /// A form that no rule reads, as the analyst would call it.
     Unread(&'static str, Pos),
@@ -63,7 +66,7 @@ macro_rules! placed {
     )*};
 }
 
-placed!(Aggregation, Group, Interval, Join, Price, Question, Returned, SetOperation, Subquery, Within);
+placed!(Aggregation, Group, Interval, Join, Price, Question, Returned, SetOperation, Subquery, Value, Within);
 
 pub(crate) fn undrawn(e: dp::DpError) -> ClientError {
     Price::Undrawn(e).at(None).into()

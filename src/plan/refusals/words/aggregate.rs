@@ -41,9 +41,6 @@ impl Aggregation {
                     false => refused.hint("Add up numbers."),
                 }
             }
-            Self::Filter => {
-                ClientError::new(SqlState::DATATYPE_MISMATCH, "argument of FILTER must be type boolean")
-            }
             Self::Boolean(name) => undefined(format!("{name} takes a boolean")),
             Self::Sum { ty } => ClientError::unsupported(format!("sum and avg of type {} are not supported", shown(&ty))),
             Self::Ages => ClientError::unsupported("sum and avg of type interval are not supported")

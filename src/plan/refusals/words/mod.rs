@@ -9,6 +9,7 @@ mod returned;
 mod set_operation;
 mod stream;
 mod subquery;
+mod value;
 mod within;
 
 use super::Refusal;
@@ -27,6 +28,7 @@ impl From<Refusal> for ClientError {
             Refusal::Join(r, pos) => (r.words(), pos),
             Refusal::SetOperation(r, pos) => (r.words(), pos),
             Refusal::Subquery(r, pos) => (r.words(), pos),
+            Refusal::Value(r, pos) => (r.words(), pos),
             Refusal::Within(r, pos) => (r.words(), pos),
             Refusal::Unread(form, pos) => (unsupported(&format!("this {form}")), pos),
             Refusal::Said(e) => return e,
