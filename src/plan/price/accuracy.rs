@@ -11,7 +11,7 @@ use crate::noise::quantile::Quantile;
 use crate::reach::half_width::of_output;
 use crate::reach::{Lost, Queries, Uncertain};
 use crate::refusals::Refusal;
-use crate::refusals::interval::{Interval, Whole};
+use crate::refusals::interval::{Dear, Interval, Whole};
 use crate::refusals::position;
 use crate::words::decimal;
 use crate::words::short;
@@ -235,14 +235,14 @@ fn unpromised(lost: Lost) -> Refusal {
 }
 
 fn too_dear(wanted: Accuracy, most: &Ratio, at_most: f64, dearer: Option<Ratio>) -> Refusal {
-    Interval::Dear {
+    let dear = Dear {
         accuracy: short(wanted.half_width),
         price: dearer.as_ref().map(decimal),
         most: decimal(most),
         reached: within(at_most, wanted.confidence),
         fits: rounded_up(at_most),
-    }
-    .at(None)
+    };
+    Interval::Dear(Box::new(dear)).at(None)
 }
 
 #[cfg(test)]

@@ -13,8 +13,19 @@ pub(crate) enum Interval {
     NoNumber,
     /// An accuracy in percent of this.
     Percent(Whole),
-    /// An accuracy that no price, or only this one, reaches. Numbers are as they are shown.
-    Dear { accuracy: String, price: Option<String>, most: String, reached: String, fits: String },
+    /// An accuracy that costs too much.
+    Dear(Box<Dear>),
+}
+
+/// An accuracy that no price, or only this one, reaches, what is reached for the most that may be paid, and an accuracy that
+/// fits. Numbers are as they are shown.
+#[derive(Clone, Debug)]
+pub(crate) struct Dear {
+    pub(crate) accuracy: String,
+    pub(crate) price: Option<String>,
+    pub(crate) most: String,
+    pub(crate) reached: String,
+    pub(crate) fits: String,
 }
 
 /// What noise cannot be followed through.

@@ -1,7 +1,7 @@
 //! Intervals and accuracies.
 
 use super::unsupported;
-use crate::refusals::interval::{Interval, Unfollowed, Whole};
+use crate::refusals::interval::{Dear, Interval, Unfollowed, Whole};
 use answer::{ClientError, SqlState};
 
 impl Interval {
@@ -33,7 +33,8 @@ impl Interval {
                     .detail("It is of counts and sums that are selected as they are, one by one, in all or in public groups.")
                     .hint("Ask for the counts and sums themselves: SELECT sum(x), count(x) …; or for an accuracy in their unit: SET noisegate.accuracy = 50.")
             }
-            Self::Dear { accuracy, price, most, reached, fits } => {
+            Self::Dear(dear) => {
+                let Dear { accuracy, price, most, reached, fits } = *dear;
                 let (message, hint) = match price {
                     Some(price) => (
                         format!("an accuracy of ±{accuracy} costs epsilon {price}, and noisegate.epsilon allows {most}"),
