@@ -564,7 +564,7 @@ impl<'a> Flattener<'a> {
         }
         if let ExprKind::Column { binding, column } = &e.kind {
             let Some(list) = self.substitutes.get(binding) else { return Ok(()) };
-            let inner = list.get(*column).ok_or_else(|| Refusal::Unread("column", e.pos))?;
+            let inner = list.get(*column).ok_or(Refusal::Unread("column", e.pos))?;
             if inner.lost {
                 return Err(Join::OptionalComputed.at(e.pos));
             }

@@ -349,7 +349,7 @@ impl Under<'_> {
             let (call, column) = self.called(e, made, false)?;
             calls.push(call);
             made.push(e, column);
-            *e = made.column(e).ok_or_else(|| Refusal::Unread("aggregate", e.pos))?;
+            *e = made.column(e).ok_or(Refusal::Unread("aggregate", e.pos))?;
             return Ok(());
         }
         match &mut e.kind {

@@ -368,7 +368,7 @@ impl Flattener<'_> {
         let (left, right, on, pos) = match shape {
             Shape::Member(i) => {
                 let block = blocks.get_mut(i).and_then(Option::take);
-                return block.ok_or_else(|| Refusal::Unread("FROM", None));
+                return block.ok_or(Refusal::Unread("FROM", None));
             }
             Shape::Join { left, right, on, pos } => (left, right, on, pos),
         };
