@@ -1,5 +1,6 @@
 //! Why a pass of the planner stops before its end.
 
+use crate::refusals::Refusal;
 use answer::ClientError;
 use sql::ast::BindingId;
 
@@ -15,6 +16,12 @@ pub(crate) enum Stop {
 impl From<ClientError> for Stop {
     fn from(e: ClientError) -> Self {
         Self::Refused(Box::new(e))
+    }
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Self {
+        ClientError::from(refusal).into()
     }
 }
 

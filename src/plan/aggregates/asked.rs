@@ -1,9 +1,12 @@
 //! What is asked for of a SELECT: its aggregates are looked up in the table, once each.
 
-use super::builder::{Builder, Call, Result, refuse};
+use super::builder::{Builder, Call, Result};
 use super::table::{self, supported};
 use crate::quantile_ends;
-use answer::{ClientError, SqlState};
+use crate::refusals::Refusal;
+use crate::refusals::aggregate::{Aggregation, Shows, Units};
+use crate::refusals::group::Group;
+use crate::refusals::value::Value;
 use schema::SqlType;
 use sql::ast::*;
 
@@ -18,10 +21,7 @@ impl Builder<'_, '_> {
             ExprKind::Aggregate(a) if a.name == "grouping" => {
                 match a.args.iter().find(|k| !keys.contains(k)) {
                     None => Ok(()),
-                    Some(k) => {
-                        let m = "arguments to GROUPING must be grouping expressions of the associated query level";
-                        Err(ClientError::new(SqlState::GROUPING_ERROR, m).at(k.pos).into())
-                    }
+                    Some(k) => Err(Group::Grouping.at(k.pos).into()),
                 }
             }
             ExprKind::Reach { what, expr, .. } if quantile_ends::end(*what, expr).is_some() => match only {
@@ -32,14 +32,9 @@ impl Builder<'_, '_> {
             ExprKind::Aggregate(a) => self.aggregate(a, e.pos),
             ExprKind::Column { binding, column } => {
                 let b = self.flattener.bindings.get(*binding);
-                let name = b.and_then(|b| b.columns.get(*column)).cloned().unwrap_or_default();
+                let column = b.and_then(|b| b.columns.get(*column)).cloned().unwrap_or_default();
                 let table = b.map(|b| b.name.clone()).unwrap_or_default();
-                Err(ClientError::new(
-                    SqlState::GROUPING_ERROR,
-                    format!("column \"{table}.{name}\" must appear in the GROUP BY clause or be used in an aggregate function"),
-                )
-                .at(e.pos)
-                .into())
+                Err(Group::Ungrouped { table, column }.at(e.pos).into())
             }
             // A windowed function stands over results; its arguments are walked, not itself.
             _ => e.operands().into_iter().try_for_each(|c| self.above(c, keys, only)),
@@ -56,16 +51,14 @@ impl Builder<'_, '_> {
         let entry = table::entry(a.name);
         // Of rows in another order, what is answered here is the same.
         if !entry.is_some_and(|e| e.within_group) && !a.within_group.is_empty() {
-            return Err(refuse(&format!("WITHIN GROUP of {} over private rows", a.name), pos));
+            return Err(Aggregation::WithinGroup(a.name).at(pos).into());
         }
         let when = a.filter.as_ref().map(|f| self.lower(f)).transpose()?;
         if when.as_ref().is_some_and(|w| *w.ty() != SqlType::Bool) {
-            let m = "argument of FILTER must be type boolean";
-            return Err(ClientError::new(SqlState::DATATYPE_MISMATCH, m).at(pos).into());
+            return Err(Value::Condition("FILTER".into()).at(pos).into());
         }
         let Some(entry) = entry else {
-            let what = format!("{} over private rows is not supported yet", a.name);
-            return Err(ClientError::unsupported(what).hint(supported()).at(pos).into());
+            return Err(Aggregation::Unlisted { name: a.name, listed: supported() }.at(pos).into());
         };
         let output = (entry.ask)(self, &Call { aggregate: a, when, pos })?;
         self.outputs.extend(output.map(|output| (a.clone(), output)));
@@ -73,34 +66,26 @@ impl Builder<'_, '_> {
     }
 
     /// Refuses an aggregate of the values themselves: it can be one of values that were released.
-    pub(super) fn of_released(&self, what: &str, call: &Call<'_>) -> ClientError {
+    pub(super) fn of_released(&self, shows: Shows, call: &Call<'_>) -> Refusal {
         let (name, args) = (call.aggregate.name, &call.aggregate.args);
         let x = args.first().map_or_else(|| "x".into(), |x| self.label(x));
-        let x = if x.starts_with('?') { "x".to_owned() } else { x };
-        let more = if name == "string_agg" { ", ', '" } else { "" };
-        ClientError::unsupported(format!("{what} is not supported"))
-            .detail("It shows which values single rows have.")
-            .hint(format!(
-                "Release the values that enough rows have, and aggregate them: SELECT {name}({x}{more}) FROM (SELECT {x} FROM … GROUP BY {x} HAVING count(*) > 10) d."
-            ))
-            .at(call.pos)
+        let of = if x.starts_with('?') { "x".to_owned() } else { x };
+        Aggregation::OfValues { shows, name, of }.at(call.pos)
     }
 
-    /// How to count units.
-    pub(super) fn unit_hint(&self) -> String {
+    /// What counts units.
+    pub(super) fn units(&self) -> Units {
         let sides = self.source.aliases.iter().filter(|c| self.flattener.binding(c.0).is_some());
         let sides: Vec<String> = sides.map(|c| self.flattener.shown(c)).collect();
         if self.source.exact.is_empty() && sides.len() > 1 {
             // FULL JOIN: the unit is of either side.
-            return format!("count(DISTINCT coalesce({})) counts units.", sides.join(", "));
+            return Units::Sides(sides);
         }
         let named = self.source.exact.iter().chain(&self.source.aliases);
         match named.into_iter().find(|c| self.flattener.binding(c.0).is_some()) {
-            Some(c) if self.source.named().count() > 1 => {
-                format!("count(DISTINCT {}) counts units.", self.flattener.shown(c))
-            }
-            Some((_, name)) => format!("count(DISTINCT {name}) counts units."),
-            None => "Join the table that holds the unit, and count its unit column.".into(),
+            Some(c) if self.source.named().count() > 1 => Units::Column(self.flattener.shown(c)),
+            Some((_, name)) => Units::Column(name.clone()),
+            None => Units::Unnamed,
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::expr::{GridValue, Scalar, unbounded};
 use crate::noise::number as noisy;
 use crate::noise::number::Number;
 use crate::noise::real::Real;
+use crate::refusals::interval::Unfollowed;
 use crate::words::short;
 use bigdecimal::{BigDecimal, ToPrimitive};
 use schema::SqlType;
@@ -100,8 +101,8 @@ impl Estimator for Average {
         Followed::of(&self.ty)
     }
 
-    fn unforeseen(&self) -> &'static str {
-        "an average"
+    fn unforeseen(&self) -> Unfollowed {
+        Unfollowed::Average
     }
 
     fn error95(&self, drawn: &Drawn<'_>) -> String {

@@ -8,8 +8,8 @@ use crate::expr::{Node, Scalar, filtered};
 use crate::facts::Facts;
 use crate::groups::key::Key;
 use crate::own::flatten::Flattener;
+use crate::refusals::aggregate::Aggregation;
 use crate::stop::Stop;
-use answer::{ClientError, SqlState};
 use dp::Pick;
 use policy::Policy;
 use sql::ast::*;
@@ -89,14 +89,8 @@ pub(super) fn place<T>(list: &mut Vec<T>, is: impl Fn(&T) -> bool, new: impl FnO
     })
 }
 
-pub(super) fn refuse(what: &str, pos: Pos) -> Stop {
-    ClientError::unsupported(format!("{what} is not supported")).at(pos).into()
-}
-
 pub(crate) fn too_wide() -> Stop {
-    ClientError::unsupported("the range of this sum is too wide for its grid")
-        .hint("Clamp it to a narrower range, or round it to fewer digits.")
-        .into()
+    Aggregation::TooWide.at(None).into()
 }
 
 /// Choices among the points of one value.
@@ -177,8 +171,7 @@ impl Call<'_> {
     }
 
     /// Refuses another number of arguments.
-    pub(super) fn takes<T>(&self, arguments: &str) -> Result<T> {
-        let m = format!("{} takes {arguments}", self.aggregate.name);
-        Err(ClientError::new(SqlState::UNDEFINED_FUNCTION, m).at(self.pos).into())
+    pub(super) fn takes<T>(&self, takes: &'static str) -> Result<T> {
+        Err(Aggregation::Arguments { name: self.aggregate.name, takes }.at(self.pos).into())
     }
 }

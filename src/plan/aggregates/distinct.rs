@@ -14,7 +14,7 @@ use super::part::{Part, PartKind};
 use super::sums::{Sum, Zero};
 use crate::expr::{GridValue, Node, Scalar, unbounded};
 use crate::groups::key::has_canonical_form;
-use answer::ClientError;
+use crate::refusals::aggregate::Aggregation;
 use bigdecimal::BigDecimal;
 use schema::SqlType;
 use sql::ast::*;
@@ -49,24 +49,11 @@ impl Builder<'_, '_> {
             return Ok(Some(Zero { ty: SqlType::Int8 }.into()));
         }
         if count && self.is_unit(&value, false) {
-            return Err(ClientError::unsupported(
-                "count(DISTINCT …) of a unit column of an optional side is not supported",
-            )
-            .hint(self.unit_hint())
-            .at(pos)
-            .into());
+            return Err(Aggregation::DistinctUnit(self.units()).at(pos).into());
         }
         if !has_canonical_form(&value) || !count && !value.is_measured() {
-            let ty = value.ty().sql_name().replace("pg_catalog.", "");
-            let what = format!("{}(DISTINCT …) of type {ty} is not supported", a.name);
-            let refused = ClientError::unsupported(what).at(pos);
-            return Err(match count {
-                true => refused
-                    .detail("Values of this type have several forms that compare equal.")
-                    .hint("Count text, numbers, dates, timestamps, booleans, enums or uuids."),
-                false => refused.hint("Add up numbers."),
-            }
-            .into());
+            let (name, ty) = (a.name, value.ty().clone());
+            return Err(Aggregation::DistinctType { name, ty, counts: count }.at(pos).into());
         }
         let of = call.only(value);
         if !count {

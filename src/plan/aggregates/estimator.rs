@@ -4,6 +4,7 @@ use super::drawn::{Drawn, Released};
 use super::part::{Cells, Part};
 use crate::noise::number::Number;
 use crate::noise::real::Real;
+use crate::refusals::interval::Unfollowed;
 use crate::words::short;
 use bigdecimal::BigDecimal;
 use std::any::Any;
@@ -29,8 +30,8 @@ pub trait Estimator: Comparable + Debug + Send + Sync {
     }
 
     /// What it is called where how far noise reaches cannot be said before it is drawn.
-    fn unforeseen(&self) -> &'static str {
-        "this aggregate"
+    fn unforeseen(&self) -> Unfollowed {
+        Unfollowed::Aggregate
     }
 
     /// The parts that it is a sum of, and how many times each; None of what is not linear in its parts.

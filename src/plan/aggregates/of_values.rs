@@ -3,6 +3,7 @@
 use super::builder::{Builder, Call, Result};
 use super::entry::Entry;
 use super::estimator::Output;
+use crate::refusals::aggregate::Shows;
 
 pub(super) const ENTRIES: &[Entry] = &[refused("string_agg"), refused("array_agg")];
 
@@ -12,7 +13,6 @@ const fn refused(name: &'static str) -> Entry {
 
 impl Builder<'_, '_> {
     fn values_themselves(&self, call: &Call<'_>) -> Result<Option<Output>> {
-        let what = format!("{} over private rows", call.aggregate.name);
-        Err(self.of_released(&what, call).into())
+        Err(self.of_released(Shows::Values, call).into())
     }
 }

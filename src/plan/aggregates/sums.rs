@@ -8,8 +8,7 @@ use super::grid::{Range, grid, result_type, typed};
 use super::part::{Part, PartKind};
 use crate::expr::{GridValue, Node, Scalar, unbounded};
 use crate::noise::number::Number;
-use crate::refusals::of_ages;
-use answer::ClientError;
+use crate::refusals::aggregate::Aggregation;
 use bigdecimal::{BigDecimal, ToPrimitive};
 use schema::SqlType;
 use sql::ast::*;
@@ -235,13 +234,9 @@ impl Builder<'_, '_> {
 pub(super) fn measured(value: &Scalar, pos: Pos) -> Result<(Scalar, BigDecimal, BigDecimal)> {
     if !value.is_measured() && !matches!(value.node(), Node::Null) {
         if *value.ty() == SqlType::Interval {
-            return Err(of_ages(pos).into());
+            return Err(Aggregation::Ages.at(pos).into());
         }
-        let m = format!(
-            "sum and avg of type {} are not supported",
-            value.ty().sql_name().replace("pg_catalog.", "")
-        );
-        return Err(ClientError::unsupported(m).at(pos).into());
+        return Err(Aggregation::Sum { ty: value.ty().clone() }.at(pos).into());
     }
     let value = if value.is_measured() { value.clone() } else { Scalar::null(SqlType::Int4) };
     match value.bound().finite().map(|(low, high)| (low.clone(), high.clone())) {

@@ -52,8 +52,7 @@ mod tests {
     fn every_aggregate_of_sql_has_one_entry() {
         let mut known: Vec<&str> = entries().map(|e| e.name).collect();
         known.sort_unstable();
-        let mut all: Vec<&str> =
-            names(Class::Aggregate).iter().copied().filter(|n| *n != "grouping").collect();
+        let mut all: Vec<&str> = names(Class::Aggregate).filter(|n| *n != "grouping").collect();
         all.sort_unstable();
         assert_eq!(known, all);
     }

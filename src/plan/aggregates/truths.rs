@@ -6,7 +6,7 @@ use super::entry::{Entry, Form};
 use super::estimator::{DECIDES, Estimator, Output};
 use super::part::Part;
 use crate::expr::{Scalar, filtered, not};
-use answer::{ClientError, SqlState};
+use crate::refusals::aggregate::Aggregation;
 use schema::SqlType;
 
 const FROM: &str =
@@ -84,8 +84,7 @@ impl Builder<'_, '_> {
         };
         let value = self.lower(x)?;
         if *value.ty() != SqlType::Bool {
-            let m = format!("{} takes a boolean", if all { "bool_and" } else { "bool_or" });
-            return Err(ClientError::new(SqlState::UNDEFINED_FUNCTION, m).at(x.pos).into());
+            return Err(Aggregation::Boolean(if all { "bool_and" } else { "bool_or" }).at(x.pos).into());
         }
         let deciding = if all { not(value.clone()) } else { value.clone() };
         let deciding = filtered(deciding, Scalar::constant_truth(true));

@@ -9,12 +9,12 @@
 use super::windows::Call;
 use super::windows::Window;
 use crate::expr::{Node, Scalar};
-use crate::refusals::unsupported;
-use answer::ClientError;
+use crate::refusals::Refusal;
+use crate::refusals::within::Within;
 use sql::ast::{FrameEnd, FrameUnits, Pos};
 use sql::functions::{Class, get};
 
-type Result<T> = std::result::Result<T, ClientError>;
+type Result<T> = std::result::Result<T, Refusal>;
 
 /// The window, or another that means the same, over frames whose work is bounded; its ties are broken.
 pub(crate) fn bounded(mut w: Window, pos: Pos) -> Result<Window> {
@@ -22,8 +22,7 @@ pub(crate) fn bounded(mut w: Window, pos: Pos) -> Result<Window> {
     let offset = |end| matches!(end, FrameEnd::Preceding(Some(_)) | FrameEnd::Following(Some(_)));
     let ranged = frame.units == FrameUnits::Range && (offset(frame.start) || offset(frame.end()));
     if ranged && w.order.len() != 1 {
-        return Err(unsupported("a frame of RANGE with an offset over an order that may leave ties", pos)
-            .hint("Write ROWS or GROUPS, or order an aggregate by one number."));
+        return Err(Within::FrameTies.at(pos));
     }
     if !adds_up(&w.call) || frame.start == FrameEnd::Preceding(None) {
         return Ok(w);
@@ -43,9 +42,7 @@ pub(crate) fn bounded(mut w: Window, pos: Pos) -> Result<Window> {
     if counted || subtracts(&w.call) {
         return Ok(w);
     }
-    Err(unsupported(&format!("{} over a frame of RANGE that moves", w.call.name), pos)
-        .detail("A unit with many rows would take the square of their number.")
-        .hint("Write ROWS or GROUPS, order by a whole number, or begin the frame with UNBOUNDED PRECEDING."))
+    Err(Within::FrameMoves(w.call.name).at(pos))
 }
 
 /// How often a row of the window is looked at, at most.

@@ -16,8 +16,9 @@ use crate::normalise::cap::{too_many, unnarrowed};
 use crate::own::flatten::Flattener;
 use crate::own::row_bounds::first_rows;
 use crate::own::units::compared_exactly;
+use crate::refusals::join::Join;
 use crate::stop::Stop;
-use answer::{ClientError, SqlState};
+use answer::ClientError;
 use policy::{Policy, Privacy};
 use sql::ast::{BinaryOp, BindingId, Pos};
 use std::collections::HashSet;
@@ -378,13 +379,7 @@ impl Judge<'_> {
     }
 
     fn too_wide(&self, product: u64, limit: u64) -> ClientError {
-        let what = format!(
-            "one private row can meet {product} or more public rows, more than limits.max_fan_out = {limit}"
-        );
-        ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, what)
-            .detail("How long a statement takes would tell which rows there are.")
-            .hint("Join public tables by the columns of a key.")
-            .at(self.pos)
+        Join::FanOut { product, limit }.at(self.pos).into()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::rounding::{Rounding, rounded_type, rounding};
 use super::*;
-use answer::SqlState;
+use crate::refusals::value::{Constant, Value};
 
 pub(super) fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Result<Scalar> {
     match (name, args) {
@@ -26,7 +26,7 @@ pub(super) fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Re
         }
         ("concat_ws", [separator, rest @ ..]) => {
             let Some(separator) = constant_text(separator) else {
-                return Err(refuse("concat_ws with a separator that is not a constant", pos));
+                return refused(Value::Inconstant(Constant::Separator), pos);
             };
             let list = rest.iter().map(|e| lower(e, env)).collect::<Result<Vec<_>>>()?;
             strings::concat_with(separator, list, pos)
@@ -45,8 +45,7 @@ pub(super) fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Re
         ("make_timestamp", [_, _, _, _, _, _]) => made::make_timestamp(lowered(args, env)?, pos),
         ("date_bin", [stride, x, origin]) => {
             let Some(stride) = constant_interval(stride) else {
-                return Err(refuse("date_bin with a stride that is not a constant", pos)
-                    .hint("Write it: date_bin('15 minutes', ts, TIMESTAMP '2001-01-01')."));
+                return refused(Value::Inconstant(Constant::Stride), pos);
             };
             let (x, origin) = pair(x, origin, env)?;
             made::date_bin(stride, x, origin, pos)
@@ -59,8 +58,7 @@ pub(super) fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Re
         }
         ("to_char" | "to_date" | "to_timestamp" | "to_number", [x, format]) => {
             let Some(format) = constant_text(format) else {
-                return Err(refuse(&format!("{name} with a format that is not a constant"), pos)
-                    .hint("Write the format into the statement: to_char(ts, 'YYYY-MM')."));
+                return refused(Value::Inconstant(Constant::Format(name.to_owned())), pos);
             };
             let x = lower(x, env)?;
             match name {
@@ -81,11 +79,10 @@ pub(super) fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Re
             let (a, b) = pair(a, b, env)?;
             dates::age(a, b, pos)
         }
-        ("age", [_]) => Err(refuse("age with one argument, which depends on the day, over private rows", pos)
-            .hint("Write the day: age(DATE '2025-01-01', born).")),
+        ("age", [_]) => refused(Value::AgeOfToday, pos),
         ("timezone", [zone, x]) => {
             let Some(zone) = constant_text(zone) else {
-                return Err(refuse("timezone with a zone that is not a constant", pos));
+                return refused(Value::Inconstant(Constant::Timezone), pos);
             };
             zones::at_time_zone(lower(x, env)?, zone, pos)
         }
@@ -98,25 +95,23 @@ pub(super) fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Re
         }
         ("date_part", [field, x]) => {
             let Some(field) = constant_text(field) else {
-                return Err(refuse("date_part with a field that is not a constant", pos));
+                return refused(Value::Inconstant(Constant::Field), pos);
             };
             times::extract(&field.to_lowercase(), lower(x, env)?, SqlType::Float8, pos)
         }
         ("date_trunc", [unit, x]) => {
             let Some(unit) = constant_text(unit) else {
-                return Err(refuse("date_trunc with a unit that is not a constant", pos));
+                return refused(Value::Inconstant(Constant::Unit), pos);
             };
             times::date_trunc(unit, lower(x, env)?, pos)
         }
-        _ => Err(ClientError::unsupported(format!("function {} is not supported over private rows", written(name)))
-            .hint("SELECT text FROM noisegate.help WHERE topic = 'functions' lists what may stand over rows; others may stand above the aggregates.")
-            .at(pos)),
+        _ => refused(Value::Function(written(name).to_owned()), pos),
     }
 }
 
 fn chosen(which: Choice, args: &[Expr], env: &dyn Columns, pos: Pos) -> Result<Scalar> {
     if args.is_empty() {
-        return Err(ClientError::new(SqlState::SYNTAX_ERROR, "this function needs arguments").at(pos));
+        return refused(Value::NoArguments, pos);
     }
     let refs: Vec<&Expr> = args.iter().collect();
     choice::choice(which, unify(&refs, env, pos)?).map_err(|e| e.at(pos))
@@ -152,8 +147,8 @@ fn digits_of(e: &Expr) -> Result<i64> {
             .parse::<i64>()
             .ok()
             .filter(|d| (-20..=20).contains(d))
-            .ok_or_else(|| refuse("this number of digits", e.pos)),
-        _ => Err(refuse("rounding at a number of digits that is not a constant", e.pos)),
+            .map_or_else(|| refused(Value::Digits, e.pos), Ok),
+        _ => refused(Value::Inconstant(Constant::Digits), e.pos),
     }
 }
 

@@ -3,13 +3,14 @@
 use super::facts::{Declared, Facts, Phys, int_limit, type_span};
 use super::numbers;
 use super::print::{Print, ZONE, float};
-use super::refusal::{Result, refuse};
+use super::refusal::{Result, refused};
 use super::rounding::{Rounding, rounding};
 use super::scalar::{Node, Scalar};
 use super::table::Entry;
 use super::{comparison, formats, json, times};
 use crate::expr::domain::Domain;
 use crate::expr::interval::Interval;
+use crate::refusals::value::Value;
 use bigdecimal::BigDecimal;
 use schema::SqlType;
 use schema::time::DAY;
@@ -82,8 +83,7 @@ pub(super) const ENTRIES: &[Entry] = &[
 /// `x::to`
 pub(super) fn cast(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar> {
     if !to.modifier.is_empty() && (to.ty.is_datetime() || to.ty == SqlType::Time) {
-        return Err(refuse("a cast to a time with so many digits, over private rows,", pos)
-            .hint("Cut it: date_trunc('minute', ts)."));
+        return refused(Value::CastToTime, pos);
     }
     match (&x.facts.ty, &to.ty) {
         (a, b) if a == b && to.modifier.is_empty() => Ok(x),
@@ -116,11 +116,7 @@ pub(super) fn cast(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar
             let zero = numbers::literal("0", None, pos)?;
             comparison::comparison(BinaryOp::Ne, x, zero, pos)
         }
-        (a, b)
-            if b.is_text()
-                && to.modifier.is_empty()
-                && (a.is_integer() || is_shown(a)) =>
-        {
+        (a, b) if b.is_text() && to.modifier.is_empty() && (a.is_integer() || is_shown(a)) => {
             let ty = b.clone();
             Ok(numbers::retyped(to_text(x, pos)?, ty))
         }
@@ -137,8 +133,7 @@ pub(super) fn cast(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar
             };
             Ok(Scalar::of(Node::Cast(Box::new(x)), facts))
         }
-        (a, b) => Err(refuse(&format!("a cast from {} to {} over private rows", short(a), short(b)), pos)
-            .hint("Casts between numbers, between dates and timestamps, of timestamps to times, of text to numbers and dates, and of integers, booleans, enums, uuids and addresses to text are.")),
+        (a, b) => refused(Value::Cast(a.clone(), b.clone()), pos),
     }
 }
 
@@ -160,7 +155,7 @@ pub(super) fn to_text(x: Scalar, pos: Pos) -> Result<Scalar> {
         SqlType::Enum { .. } => 63,
         // 'false'
         SqlType::Bool => 5,
-        other => return Err(refuse(&format!("a cast from {} to text over private rows", short(other)), pos)),
+        other => return refused(Value::CastToText(other.clone()), pos),
     };
     // Its own domain is printed in its own type: text has the same form of it where it is an enum's label.
     let domain = x.facts.domain.clone().filter(|_| matches!(x.facts.ty, SqlType::Enum { .. }));
@@ -173,10 +168,6 @@ pub(super) fn to_text(x: Scalar, pos: Pos) -> Result<Scalar> {
     Ok(Scalar::of(Node::Cast(Box::new(x)), facts))
 }
 
-fn short(ty: &SqlType) -> String {
-    ty.sql_name().replace("pg_catalog.", "")
-}
-
 /// A date or timestamp in another type of time; one that has it stays.
 pub(super) fn to_time(x: Scalar, to: SqlType, pos: Pos) -> Result<Scalar> {
     match (&x.node, x.facts.ty == to) {
@@ -187,12 +178,10 @@ pub(super) fn to_time(x: Scalar, to: SqlType, pos: Pos) -> Result<Scalar> {
 
 fn cast_time(x: Scalar, to: &SqlType, pos: Pos) -> Result<Scalar> {
     if matches!(x.node, Node::Text(_)) && x.facts.span.finite().is_none() {
-        return Err(refuse("a cast of this constant time", pos).hint("Write it as '2024-01-31 08:30:00'."));
+        return refused(Value::ConstantTime, pos);
     }
     if !x.facts.ty.is_datetime() && !matches!(x.node, Node::Text(_)) {
-        return Err(
-            refuse("something else where a time is asked for", pos).hint("Write a date or a timestamp.")
-        );
+        return refused(Value::NoTime, pos);
     }
     let x = times::guarded(x);
     let to_day = |i: &Interval| match times::micros(i) {
@@ -252,14 +241,14 @@ fn cast_number(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar> {
                 .and_then(|p| p.trim().parse().ok())
                 // PostgreSQL's own limit; more would be that many digits here.
                 .filter(|p| (1..=1_000).contains(p))
-                .ok_or_else(|| refuse("this precision", pos))?;
+                .ok_or_else(|| Value::Precision.at(pos))?;
             let whole = BigDecimal::new(1.into(), scale - precision) - BigDecimal::new(1.into(), scale);
             (scale, Interval::new(-&whole, whole))
         }
         ty => (0, type_span(ty)),
     };
     if !(-60..=60).contains(&digits) {
-        return Err(refuse("this scale", pos));
+        return refused(Value::Scale, pos);
     }
     // Half away from zero, as PostgreSQL's casts from numeric do, or half to even, as its casts from floats to
     // integers do; what the type cannot hold is NULL.

@@ -2,10 +2,11 @@
 
 use super::facts::{Facts, OF_FLOAT, Phys};
 use super::print::{Print, collated, is_varied};
-use super::refusal::{Result, mismatch, refuse};
+use super::refusal::{Result, refused};
 use super::scalar::{Node, Scalar};
 use super::table::Entry;
 use super::{casts, dates, numbers};
+use crate::refusals::value::Value;
 use schema::SqlType;
 use sql::ast::{BinaryOp, Is, Pos};
 
@@ -60,7 +61,7 @@ pub(super) fn truth(x: Scalar, pos: Pos) -> Result<Scalar> {
     match (&x.facts.ty, &x.node) {
         (SqlType::Bool, _) => Ok(x),
         (_, Node::Null) => Ok(Scalar::null(SqlType::Bool)),
-        _ => Err(mismatch("argument must be of type boolean", pos)),
+        _ => refused(Value::Truth, pos),
     }
 }
 
@@ -143,16 +144,14 @@ fn class(t: &SqlType) -> u64 {
 pub(super) fn coerce(x: Scalar, to: &Scalar, pos: Pos) -> Result<Scalar> {
     let (a, b) = (class(&x.facts.ty), class(&to.facts.ty));
     if a == 0 || b == 0 {
-        return Err(refuse("a comparison of this type", pos));
+        return refused(Value::Compared, pos);
     }
     if a != b && !matches!(x.node, Node::Null) {
-        return Err(mismatch("the two sides of the comparison have types that do not fit", pos));
+        return refused(Value::Sides, pos);
     }
     // With a constant, PostgreSQL compares in the column's own type and collation.
     if matches!(x.facts.ty, SqlType::Bpchar) && is_varied(&x) && is_varied(to) {
-        return Err(
-            refuse("a comparison of two character(n) columns", pos).hint("Ask the owner for a text column.")
-        );
+        return refused(Value::Padded, pos);
     }
     Ok(x)
 }
@@ -184,8 +183,7 @@ pub(crate) fn comparison(op: BinaryOp, l: Scalar, r: Scalar, pos: Pos) -> Result
     };
     let columns = l.facts.ty.is_text() && is_varied(&l) && is_varied(&r);
     if columns && (!l.facts.canonical || !r.facts.canonical) {
-        return Err(refuse("a comparison of two texts of which one has a nondeterministic collation", pos)
-            .hint("Compare with a constant."));
+        return refused(Value::Spelled, pos);
     }
     Ok(compared(op, l, r))
 }

@@ -4,6 +4,7 @@ use super::facts::{Declared, Facts};
 use super::*;
 use crate::expr::domain::Domain;
 use crate::expr::interval::Interval;
+use crate::refusals::value::Value;
 use sql::ast::BindingId;
 
 pub(super) fn column_scalar(
@@ -16,8 +17,7 @@ pub(super) fn column_scalar(
         return Ok(computed);
     }
     let Some(info) = env.column(binding, column) else {
-        return Err(refuse("a column of an outer query in this place", pos)
-            .hint("Group by what ties it, and join: JOIN (SELECT k, count(*) AS n FROM t GROUP BY k) x ON x.k = s.k."));
+        return refused(Value::Outer, pos);
     };
     let c = info.column;
     let domain = match (&c.domain, info.public_table) {
@@ -59,10 +59,7 @@ pub(super) fn literal(l: &Literal, like: Option<&SqlType>, pos: Pos) -> Result<S
             let b = match s.trim().to_lowercase().as_str() {
                 "t" | "true" | "yes" | "on" | "1" => true,
                 "f" | "false" | "no" | "off" | "0" => false,
-                _ => {
-                    let m = "invalid input syntax for type boolean";
-                    return Err(ClientError::new(SqlState(*b"22P02"), m).at(pos));
-                }
+                _ => return refused(Value::Invalid { ty: "boolean", text: None }, pos),
             };
             Ok(Scalar::constant_truth(b))
         }
@@ -95,20 +92,5 @@ pub fn unbounded(x: &Scalar, pos: Pos) -> ClientError {
         },
         _ => None,
     };
-    let (what, remedy) = match name {
-        Some(name) => (
-            format!("column \"{name}\" has no declared range"),
-            format!(
-                "Clamp it in the query, LEAST(GREATEST({name}, low), high), or ask the owner to declare columns.{name} = {{ range = [low, high] }} in the policy."
-            ),
-        ),
-        None => (
-            "the expression has no finite range".to_owned(),
-            "Clamp it in the query, LEAST(GREATEST(x, low), high), or ask the owner to declare the ranges of its columns in the policy.".to_owned(),
-        ),
-    };
-    ClientError::unsupported(what)
-        .detail("Its effect on an aggregate, or on arithmetic, cannot be bounded.")
-        .hint(remedy)
-        .at(pos)
+    Value::Unbounded(name.cloned()).at(pos).into()
 }

@@ -57,11 +57,12 @@ pub use text::LONGEST_TEXT;
 pub use times::clamp;
 pub(crate) use times::truncated;
 
-use answer::{ClientError, SqlState};
+use crate::refusals::value::{Constant, Value};
+use answer::ClientError;
 use calls::call;
 use facts::Facts;
 use leaves::{column_scalar, literal};
-use refusal::{Result, mismatch, refuse};
+use refusal::{Result, mismatch, refuse, refused};
 use schema::SqlType;
 use sql::ast::{BinaryOp, Expr, ExprKind, Is, Literal, Pattern, Pos, Query};
 
@@ -69,11 +70,7 @@ use sql::ast::{BinaryOp, Expr, ExprKind, Is, Literal, Pattern, Pos, Query};
 pub(crate) fn truth(s: Scalar, of: &str, pos: Pos) -> Result<Scalar> {
     match s.ty() {
         SqlType::Bool => Ok(s),
-        _ => Err(ClientError::new(
-            SqlState::DATATYPE_MISMATCH,
-            format!("argument of {of} must be type boolean"),
-        )
-        .at(pos)),
+        _ => refused(Value::Condition(of.to_owned()), pos),
     }
 }
 
@@ -104,8 +101,7 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
         ExprKind::Like { expr, pattern, escape, insensitive, negated } => {
             let x = lower(expr, env)?;
             let Some(pattern) = constant_text(pattern) else {
-                return Err(refuse("LIKE with a pattern that is not a constant", pos)
-                    .hint("Write the pattern into the statement."));
+                return refused(Value::Inconstant(Constant::Like), pos);
             };
             let like = text::like(x, pattern, escape.as_deref(), *insensitive, pos)?;
             Ok(if *negated { not(like) } else { like })
@@ -113,8 +109,7 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
         ExprKind::Matches { expr, pattern, how, negated } => {
             let x = lower(expr, env)?;
             let Some(pattern) = constant_text(pattern) else {
-                return Err(refuse("a pattern that is not a constant", pos)
-                    .hint("Write the pattern into the statement: note ~ '^[A-Z]+$'."));
+                return refused(Value::Inconstant(Constant::Pattern), pos);
             };
             let (similar, insensitive) = (*how == Pattern::Similar, *how == Pattern::RegexAnyCase);
             let found = regex::matches(x, pattern, similar, insensitive, pos)?;
@@ -137,42 +132,35 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
             }
             casts::cast(lower(expr, env)?, ty, expr.pos.or(pos), pos)
         }
-        ExprKind::Extract { field, expr } => times::extract(field, lower(expr, env)?, env.extract_type(), pos),
+        ExprKind::Extract { field, expr } => {
+            times::extract(field, lower(expr, env)?, env.extract_type(), pos)
+        }
         ExprKind::Call { name, args } => call(name, args, env, pos),
         ExprKind::Interval(text) => {
             let facts = Facts::of_type(SqlType::Interval, false);
             Ok(Scalar::of(Node::Text(text.clone()), facts))
         }
-        ExprKind::Reach { what, .. } => Err(refuse("an interval below an aggregate", pos)
-            .detail("Private rows have no noise; what is released of them has.")
-            .hint(format!("Ask for that of an aggregate: noisegate.{}(avg(x)).", what.name()))),
+        ExprKind::Reach { what, .. } => refused(Value::Interval(what.name()), pos),
         ExprKind::AtTimeZone { expr, zone } => {
             if let ExprKind::Interval(offset) = &zone.kind {
                 return zones::at_offset(lower(expr, env)?, offset, pos);
             }
             let Some(zone) = constant_text(zone) else {
-                return Err(refuse("AT TIME ZONE with a zone that is not a constant", pos)
-                    .hint("Write its name: ts AT TIME ZONE 'Europe/Berlin'."));
+                return refused(Value::Inconstant(Constant::Zone), pos);
             };
             zones::at_time_zone(lower(expr, env)?, zone, pos)
         }
-        ExprKind::Session(_) => Err(refuse("now() and its kin over private rows", pos)
-            .hint("Write the date or timestamp as a constant.")),
-        ExprKind::Exists { .. } | ExprKind::InQuery { .. } => env.prepared(e).ok_or_else(|| {
-            refuse("IN or EXISTS with a subquery in this place, over private rows,", pos)
-                .hint("Write it into WHERE, or join the table in FROM.")
-        }),
-        ExprKind::Subquery(q) => given(q, env, pos),
-        ExprKind::Aggregate(_) => {
-            Err(ClientError::new(SqlState::GROUPING_ERROR, "aggregate functions are not allowed here").at(pos))
+        ExprKind::Session(_) => refused(Value::Session, pos),
+        ExprKind::Exists { .. } | ExprKind::InQuery { .. } => {
+            env.prepared(e).map_or_else(|| refused(Value::Members, pos), Ok)
         }
-        ExprKind::Window { .. } => Err(refuse("a window function over private rows", pos)
-            .hint("Windows may stand over aggregates: SELECT k, count(*), rank() OVER (ORDER BY count(*)) … GROUP BY k.")),
-        ExprKind::Param(n) => Err(refuse(&format!("the parameter ${n} in this place"), pos)),
-        ExprKind::Any { .. } => Err(refuse("ANY or ALL of anything but a constant list", pos)
-            .hint("Write x = ANY (ARRAY['a', 'b']), x IN ('a', 'b'), or a parameter.")),
-        ExprKind::Array(_) => Err(refuse("ARRAY over private rows", pos)),
-        ExprKind::Output(_) => Err(refuse("this reference", pos)),
+        ExprKind::Subquery(q) => given(q, env, pos),
+        ExprKind::Aggregate(_) => refused(Value::Aggregate, pos),
+        ExprKind::Window { .. } => refused(Value::Window, pos),
+        ExprKind::Param(n) => refused(Value::Param(*n), pos),
+        ExprKind::Any { .. } => refused(Value::Any, pos),
+        ExprKind::Array(_) => refused(Value::Array, pos),
+        ExprKind::Output(_) => refused(Value::Output, pos),
     }
 }
 
@@ -180,10 +168,7 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
 
 /// A subquery whose value was released.
 fn given(q: &Query, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
-    env.given(q).ok_or_else(|| {
-        refuse("a subquery in an expression over private rows", pos)
-            .hint("Ask for it by itself, and write its answer as a constant; or tie it to the unit: (SELECT avg(u.x) FROM … u WHERE u.unit = t.unit).")
-    })
+    env.given(q).map_or_else(|| refused(Value::Subquery, pos), Ok)
 }
 
 /// \[NOT\] IN a list of constants.
@@ -196,9 +181,7 @@ fn listed(expr: &Expr, list: &[Expr], negated: bool, env: &dyn Columns) -> Resul
             y = dates::seconds(y, item.pos)?;
         }
         if !matches!(y.node, Node::Number(_) | Node::Text(_) | Node::Bool(_) | Node::Null) {
-            return Err(
-                refuse("an IN list of anything but constants", item.pos).hint("Write a = b OR a = c.")
-            );
+            return refused(Value::List, item.pos);
         }
         items.push(y);
     }
@@ -291,7 +274,7 @@ fn binary(op: BinaryOp, left: &Expr, right: &Expr, env: &dyn Columns, pos: Pos) 
         B::Eq | B::Ne | B::Lt | B::Le | B::Gt | B::Ge | B::Distinct | B::NotDistinct => {
             compare(op, left, right, env, pos)
         }
-        B::Member | B::MemberText | B::PathText => Err(refuse("a member of this", pos)),
+        B::Member | B::MemberText | B::PathText => refused(Value::Member, pos),
         B::Concat => strings::concatenation(lower(left, env)?, lower(right, env)?, pos),
         B::Add | B::Sub | B::Mul | B::Div | B::Mod => {
             for (moment, by) in [(left, right), (right, left)] {
@@ -341,7 +324,7 @@ fn unify(list: &[&Expr], env: &dyn Columns, pos: Pos) -> Result<Vec<Scalar>> {
                 _ => numbers::common_type(&have, &t),
             },
             Some(have) if have.is_text() && t.is_text() => SqlType::Text,
-            Some(_) => return Err(mismatch("the branches have types that do not fit", e.pos.or(pos))),
+            Some(_) => return refused(Value::Branches, e.pos.or(pos)),
         });
     }
     let ty = ty.unwrap_or(SqlType::Text);

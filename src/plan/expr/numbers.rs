@@ -7,7 +7,7 @@ use super::scalar::{Node, Param, Scalar};
 use super::table::{Entry, Function};
 use super::times;
 use crate::expr::interval::Interval;
-use answer::SqlState;
+use crate::refusals::value::Value;
 use bigdecimal::{BigDecimal, RoundingMode, Signed, Zero};
 use schema::SqlType;
 use sql::ast::{BinaryOp, Pos};
@@ -150,14 +150,13 @@ pub(super) fn special_beside(x: Scalar, other: &Scalar) -> Scalar {
 
 /// The refusal of one of these in any other place.
 pub(super) fn only_compared(pos: Pos) -> answer::ClientError {
-    super::refuse("NaN or an infinity as anything but what a number is compared with", pos)
-        .hint("Compare with it: WHERE x <> 'NaN'.")
+    Value::Special.at(pos).into()
 }
 
 /// A number as it stands in the statement, of the type of what it meets where it is written as a string.
 pub(super) fn literal(text: &str, like: Option<&SqlType>, pos: Pos) -> Result<Scalar> {
     let shown: String = text.chars().take(60).collect();
-    let invalid = || {
+    let invalid = || -> answer::ClientError {
         let ty = match like {
             Some(SqlType::Int2) => "smallint",
             Some(SqlType::Int4) => "integer",
@@ -166,8 +165,7 @@ pub(super) fn literal(text: &str, like: Option<&SqlType>, pos: Pos) -> Result<Sc
             Some(SqlType::Float8) => "double precision",
             _ => "numeric",
         };
-        let m = format!("invalid input syntax for type {ty}: \"{shown}\"");
-        answer::ClientError::new(SqlState(*b"22P02"), m).at(pos)
+        Value::Invalid { ty, text: Some(shown.clone()) }.at(pos).into()
     };
     // Strings come here as they were written: a few characters of exponent would be a gigabyte of digits.
     let exponent = text.split_once(['e', 'E']).map_or("0", |(_, e)| e);
@@ -176,7 +174,7 @@ pub(super) fn literal(text: &str, like: Option<&SqlType>, pos: Pos) -> Result<Sc
     }
     let value = BigDecimal::from_str(text).map_err(|_| invalid())?.normalized();
     if value.abs() > num_limit() || value.fractional_digit_count() > FINEST {
-        return Err(super::refuse("a constant of more than 60 digits", pos));
+        return super::refused(Value::Long, pos);
     }
     let integer = value.is_integer() && !text.contains(['.', 'e', 'E']);
     let fits = |ty: &SqlType| type_span(ty).finite().is_some_and(|(lo, hi)| *lo <= value && value <= *hi);

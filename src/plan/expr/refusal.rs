@@ -1,5 +1,6 @@
 //! Why an expression is refused.
 
+use crate::refusals::value::Value;
 use answer::{ClientError, SqlState};
 use sql::ast::Pos;
 
@@ -26,6 +27,11 @@ impl Refusal {
         e.hint = self.hint.map(str::to_owned);
         e
     }
+}
+
+/// Refuses an expression for a reason.
+pub(super) fn refused<T>(reason: Value, pos: Pos) -> Result<T> {
+    Err(reason.at(pos).into())
 }
 
 pub(super) fn refuse(what: &str, pos: Pos) -> ClientError {

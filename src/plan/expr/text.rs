@@ -2,10 +2,10 @@
 
 use super::facts::Facts;
 use super::print::{Print, string};
-use super::refusal::{Refusal, Result, refuse};
+use super::refusal::{Refusal, Result, refused};
 use super::scalar::{Param, Scalar};
 use super::table::{Entry, Function};
-use answer::{ClientError, SqlState};
+use crate::refusals::value::Value;
 use sql::ast::Pos;
 
 /// Patterns look at so many characters of a text, and at no more.
@@ -36,18 +36,13 @@ pub(super) fn like(
 ) -> Result<Scalar> {
     if x.facts.ty.is_text() && !x.facts.canonical {
         // Fails for each row, where there is one.
-        return Err(
-            refuse("LIKE over text with a nondeterministic collation", pos).hint("Compare with = or IN.")
-        );
+        return refused(Value::LikeSpelled, pos);
     }
     if !x.facts.ty.is_text() {
-        return Err(
-            refuse("LIKE over anything but text", pos).hint("Compare numbers and dates with <, = and >.")
-        );
+        return refused(Value::LikeOf, pos);
     }
     if ends_in_escape(pattern, escape) {
-        let m = "LIKE pattern must not end with escape character";
-        return Err(ClientError::new(SqlState(*b"22025"), m).at(pos));
+        return refused(Value::Escape, pos);
     }
     let param =
         Param::Pattern { pattern: pattern.to_owned(), escape: escape.map(str::to_owned), insensitive };

@@ -4,7 +4,7 @@ use super::ranges::Ranges;
 use crate::algebra::equivalence_classes::Col;
 use crate::expr::interval::Interval;
 use crate::expr::{ColumnInfo, Columns, Scalar, lower};
-use crate::own::flatten::{Flattener, Result};
+use crate::own::flatten::Flattener;
 use bigdecimal::{BigDecimal, Signed, ToPrimitive};
 use policy::{Column, Range};
 use schema::SqlType;
@@ -95,7 +95,7 @@ impl Columns for Narrowed<'_, '_> {
         self.flattener.extract_type()
     }
 
-    fn spend(&self) -> Result<()> {
+    fn spend(&self) -> Result<(), answer::ClientError> {
         self.flattener.spend()
     }
 }

@@ -8,10 +8,11 @@
 use super::flatten::{Draft, Flattener, Place, Result};
 use super::per_unit::Selected;
 use crate::algebra::source::{Leaf, Over, SetTree};
-use crate::refusals::unsupported;
+use crate::refusals::Refusal;
+use crate::refusals::subquery::Subquery;
+use crate::refusals::within::Within;
 use crate::syntax::conditions::{conjuncts, single};
 use crate::syntax::subqueries::{is_correlated, refers_outside};
-use answer::ClientError;
 use sql::ast::*;
 use std::collections::HashSet;
 
@@ -43,11 +44,7 @@ impl Flattener<'_> {
 
     /// FROM with one of them, and what it is then.
     fn scalar(&mut self, draft: Draft, q: &Query, pos: Pos) -> Result<(Draft, Expr)> {
-        let of_rows = || {
-            unsupported("a subquery of this form over private rows", pos).hint(
-                "Write (SELECT avg(u.x) FROM … u WHERE u.unit = t.unit): one aggregate, tied by equalities.",
-            )
-        };
+        let of_rows = || Subquery::Form.at(pos);
         let Some((s, [])) = single(q, pos)? else { return Err(of_rows()) };
         let [item] = s.items.as_slice() else { return Err(of_rows()) };
         if s.has_group_by() || s.having.is_some() || s.distinct != Distinct::No {
@@ -73,23 +70,16 @@ impl Flattener<'_> {
                 _ => rest.push(c),
             }
         }
-        let looks_out = |e: &Expr| {
-            match refers_outside(e, &own) {
-            Some(at) => Err(unsupported(
-                "a subquery that is tied to private rows around it by more than equalities",
-                at.pos.or(pos),
-            )
-            .hint("Tie it by AND of inner column = outer column; windows see the rows before: lag(x) OVER (PARTITION BY unit ORDER BY …).")),
+        let looks_out = |e: &Expr| match refers_outside(e, &own) {
+            Some(at) => Err(Subquery::Inequality.at(at.pos.or(pos))),
             None => Ok(()),
-        }
         };
         rest.iter().chain([&item.expr]).try_for_each(looks_out)?;
         self.sinks.push(Vec::new());
         let at = Place { nullable: true, sink: self.sinks.len() - 1 };
         let (right, inner, value) = if crate::syntax::grouping::has_aggregate(&item.expr) {
             if !s.from.iter().any(|f| self.is_private(f)) {
-                return Err(unsupported("an aggregate of public rows for each private one", pos)
-                    .hint("Select a column by a key of its table, or join the table in FROM."));
+                return Err(Subquery::PublicAggregate.at(pos));
             }
             let mut items: Vec<Item> =
                 keys.iter().map(|(inner, _)| Item { expr: inner.clone(), name: String::new() }).collect();
@@ -126,10 +116,7 @@ impl Flattener<'_> {
 
     /// A public table that these equalities find a row of.
     fn by_key(&mut self, s: &Select, keys: &[(Expr, Expr)], at: Place, pos: Pos) -> Result<Draft> {
-        let several = || {
-            unsupported("a subquery that may have several rows for a private one", pos)
-                .hint("Aggregate in it, or tie it by a key of its table.")
-        };
+        let several = || Subquery::Several.at(pos);
         if s.from.iter().any(|f| self.is_private(f)) {
             return Err(several());
         }
@@ -171,12 +158,10 @@ impl Flattener<'_> {
     }
 }
 
-/// The refusal of groups of several units, in the words of a subquery.
-fn untied(e: ClientError, pos: Pos) -> ClientError {
-    if !e.message.starts_with("an aggregate over several units") {
-        return e;
+/// The refusal of groups of several units, as one of the subquery.
+fn untied(refusal: Refusal, pos: Pos) -> Refusal {
+    match refusal {
+        Refusal::Within(Within::Several { .. }, _) => Subquery::Untied.at(pos),
+        other => other,
     }
-    unsupported("a subquery over private rows that is not tied to the unit around it", pos)
-        .detail("It would look at rows of other units.")
-        .hint("Equate the unit columns in its WHERE: (SELECT avg(u.x) FROM … u WHERE u.unit = t.unit AND …).")
 }

@@ -4,13 +4,13 @@ use super::flatten::Flattener;
 use crate::algebra::equivalence_classes::Col;
 use crate::algebra::source::{Leaf, SetTree};
 use crate::expr::Node;
-use crate::refusals::unsupported;
-use answer::ClientError;
+use crate::refusals::Refusal;
+use crate::refusals::join::{Join, Tie};
 use sql::ast::{BindingId, Origin, Pos};
 
 impl Flattener<'_> {
     /// The refusal of a join of rows that may belong to two units, with what to write.
-    pub(crate) fn apart(&self, a: &[BindingId], b: &[BindingId], pos: Pos) -> ClientError {
+    pub(crate) fn apart(&self, a: &[BindingId], b: &[BindingId], pos: Pos) -> Refusal {
         let named = |list: &[BindingId]| -> Vec<BindingId> {
             let named = |b: &&BindingId| {
                 self.private_scan(**b) && self.scan_of(**b).is_some_and(|s| s.serves.is_none())
@@ -22,7 +22,7 @@ impl Flattener<'_> {
             let each: Vec<String> =
                 l.iter().zip(&r).map(|(l, r)| format!("{} = {}", self.shown(l), self.shown(r))).collect();
             let visible = l.iter().chain(&r).all(|c| self.visible(c));
-            visible.then(|| format!("Write ON {}.", each.join(" AND ")))
+            visible.then(|| Tie::On(each.join(" AND ")))
         };
         let along = |child: BindingId, parent: BindingId| {
             let path = self.path_of(child)?;
@@ -33,21 +33,23 @@ impl Flattener<'_> {
         let mut pairs = a.iter().flat_map(|x| b.iter().map(|y| (*x, *y)));
         let path = pairs.clone().find_map(|(x, y)| along(x, y).or_else(|| along(y, x)));
         let units = pairs.find_map(|(x, y)| on(self.own_unit(x)?.columns, self.own_unit(y)?.columns));
-        let hint = path.or(units).unwrap_or_else(|| {
+        let tie = path.or(units).unwrap_or_else(|| {
             let far = a.iter().chain(&b).find_map(|x| Some((*x, self.path_of(*x)?)));
             match far {
-                Some((x, path)) => format!(
-                    "Join {} too, along {}.",
-                    self.table(path.table).map_or("", |t| t.name.as_str()),
-                    path.columns.iter().map(|c| self.shown(&(x, c.clone()))).collect::<Vec<_>>().join(", ")
-                ),
-                None => "Equate their unit columns in ON or WHERE.".into(),
+                Some((x, path)) => Tie::Along {
+                    table: self.table(path.table).map(|t| t.name.clone()).unwrap_or_default(),
+                    columns: path
+                        .columns
+                        .iter()
+                        .map(|c| self.shown(&(x, c.clone())))
+                        .collect::<Vec<_>>()
+                        .join(", "),
+                },
+                None => Tie::Units,
             }
         });
         let at = b.iter().chain(&a).find_map(|b| self.positions.get(b).copied().flatten()).or(pos);
-        unsupported("a join of private rows of different units", at)
-            .detail("The condition must imply that both rows belong to one unit.")
-            .hint(hint)
+        Join::Units(tie).at(at)
     }
 
     /// A column as the analyst calls it.

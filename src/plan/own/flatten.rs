@@ -1,7 +1,6 @@
 //! From FROM and WHERE to joins of scans: derived tables and CTEs that only project and filter are read as part of the
 //! query around them.
 
-use super::outer_join::absence;
 use super::per_unit::{RowsPerUnit, Selected};
 use super::units::{Block, Found, Outside, Owner};
 use crate::algebra::equivalence_classes::Col;
@@ -9,13 +8,14 @@ use crate::algebra::source::{Added, Leaf, PrivateSource, Scan, TableName};
 use crate::expr::truth;
 use crate::expr::{ColumnInfo, Columns, Scalar, lower};
 use crate::own::given::Given;
-use crate::refusals::unsupported;
+use crate::refusals::Refusal;
+use crate::refusals::join::Join;
 use crate::syntax::conditions::{conjuncts, single, split};
 use crate::syntax::grouping::has_windows;
 use crate::syntax::grouping::is_over_several;
 use crate::syntax::null_extension::{rejects, strict};
 use crate::syntax::renumber::renumber;
-use answer::{ClientError, SqlState};
+use answer::ClientError;
 use policy::{Policy, Privacy, Table};
 use schema::SqlType;
 use sql::Spend;
@@ -24,7 +24,7 @@ use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-pub(crate) type Result<T> = std::result::Result<T, ClientError>;
+pub(crate) type Result<T> = std::result::Result<T, Refusal>;
 
 /// Relations under one release, those of CTEs as often as they are read: PostgreSQL's planning time grows fast with them.
 const MAX_RELATIONS: usize = 100;
@@ -171,7 +171,7 @@ impl<'a> Flattener<'a> {
         let mut filter = self.conditions(&conditions, &block)?;
         filter.extend(self.members_of_joins(&block.tree, &filter)?);
         let Owner::Unit(unit) = block.owner.clone() else {
-            return Err(unsupported("this FROM", select.pos));
+            return Err(Refusal::Unread("FROM", select.pos));
         };
         let (exact, aliases) = (self.exact(&block), self.unit_columns(&block.bindings));
         self.private_optional(&block);
@@ -211,13 +211,13 @@ impl<'a> Flattener<'a> {
         if let Some(found) = self.found.clone() {
             self.prepare(e, &found)?;
         }
-        lower(e, self)
+        Ok(lower(e, self)?)
     }
 
     /// FROM as joins of scans, and WHERE with what derived tables add to it, as conjuncts.
     pub(crate) fn draft(&mut self, select: &Select) -> Result<(Draft, Vec<Expr>)> {
         let Some(draft) = self.list(&select.from, Place::TOP)? else {
-            return Err(unsupported("this FROM", select.pos));
+            return Err(Refusal::Unread("FROM", select.pos));
         };
         let draft = self.with_scalars(draft, select)?;
         if let Some(f) = &select.filter {
@@ -237,7 +237,7 @@ impl<'a> Flattener<'a> {
             if let Some(test) =
                 conditions.iter().find_map(|c| crate::syntax::null_extension::null_test(c, of))
             {
-                return Err(absence(test.pos.or(*pos)));
+                return Err(Join::Absence.at(test.pos.or(*pos)));
             }
         }
         Ok(conditions)
@@ -248,7 +248,7 @@ impl<'a> Flattener<'a> {
         for c in conditions {
             self.prepare(c, &block.found())?;
         }
-        conditions.iter().map(|c| truth(lower(c, self)?, "WHERE", c.pos)).collect()
+        conditions.iter().map(|c| Ok(truth(lower(c, self)?, "WHERE", c.pos)?)).collect()
     }
 
     /// The number of one more relation that the statement does not have.
@@ -310,7 +310,7 @@ impl<'a> Flattener<'a> {
                 }
                 match (source, query) {
                     (Some(Source::Table(table)), _) => {
-                        let Some(t) = self.table(*table) else { return Err(unsupported("this table", *pos)) };
+                        let Some(t) = self.table(*table) else { return Err(Refusal::Unread("table", *pos)) };
                         self.scan(*binding, Leaf::Table(*table, TableName::of(t)), at.nullable, *pos)
                     }
                     // With its condition inside: a FULL JOIN has none for one side.
@@ -325,9 +325,9 @@ impl<'a> Flattener<'a> {
                             let own = renumber(q, &mut self.next, &mut self.origin);
                             self.derived(*binding, &own, at, *pos)
                         }
-                        None => Err(unsupported("this CTE", *pos)),
+                        None => Err(Refusal::Unread("CTE", *pos)),
                     },
-                    _ => Err(unsupported("this FROM", *pos)),
+                    _ => Err(Refusal::Unread("FROM", *pos)),
                 }
             }
             From::Join { left, right, kind, on, pos } => {
@@ -362,8 +362,7 @@ impl<'a> Flattener<'a> {
         let (kind, at_left, at_right) = match kind {
             JoinKind::Left if by_rule_8 => {
                 if at.nullable {
-                    return Err(unsupported("public LEFT JOIN private inside another outer join", pos)
-                        .hint("Write private LEFT JOIN public, or an inner JOIN."));
+                    return Err(Join::OptionalInside.at(pos));
                 }
                 // What a derived table on the optional side drops is gone before it is missed.
                 let inside = Place { nullable: false, ..aside(self) };
@@ -372,8 +371,7 @@ impl<'a> Flattener<'a> {
             JoinKind::Left if swapped => (kind, aside(self), at),
             JoinKind::Left => (kind, at, aside(self)),
             JoinKind::Full if !(l && r) => {
-                return Err(unsupported("FULL JOIN of private rows with public ones", pos)
-                    .hint("Write private LEFT JOIN public, or an inner JOIN."));
+                return Err(Join::FullWithPublic.at(pos));
             }
             JoinKind::Full => (kind, aside(self), aside(self)),
             _ => (kind, at, at),
@@ -411,8 +409,7 @@ impl<'a> Flattener<'a> {
                 conditions.extend(self.taken(at));
             }
             JoinKind::Full if !(self.taken(at_left).is_empty() && self.taken(at_right).is_empty()) => {
-                return Err(unsupported("a subquery with WHERE in a FULL JOIN of private rows", pos)
-                    .hint("Join the tables themselves, or UNION ALL two LEFT JOINs."));
+                return Err(Join::FullFiltered.at(pos));
             }
             _ => {}
         }
@@ -423,11 +420,7 @@ impl<'a> Flattener<'a> {
     pub(crate) fn scan(&mut self, binding: BindingId, leaf: Leaf, nullable: bool, pos: Pos) -> Result<Draft> {
         self.relations += 1;
         if self.relations > MAX_RELATIONS {
-            let m =
-                format!("more than {MAX_RELATIONS} relations are read for one aggregate over private rows");
-            return Err(ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, m)
-                .hint("Release parts of it by themselves, and join the results.")
-                .at(pos));
+            return Err(Join::Relations(MAX_RELATIONS).at(pos));
         }
         let place = self.scans.len();
         self.positions.insert(binding, pos);
@@ -549,7 +542,7 @@ impl<'a> Flattener<'a> {
         let limits = &self.policy.limits;
         self.spend.take(more, "the statement, with its subqueries flattened,", limits)?;
         if levels > sql::spend::most_levels(limits) {
-            return Err(sql::parse::nested(limits));
+            return Err(sql::parse::nested(limits).into());
         }
         Ok(())
     }
@@ -567,14 +560,9 @@ impl<'a> Flattener<'a> {
         }
         if let ExprKind::Column { binding, column } = &e.kind {
             let Some(list) = self.substitutes.get(binding) else { return Ok(()) };
-            let inner = list.get(*column).ok_or_else(|| unsupported("this column", e.pos))?;
+            let inner = list.get(*column).ok_or(Refusal::Unread("column", e.pos))?;
             if inner.lost {
-                return Err(unsupported(
-                    "a computed column of a subquery on the optional side of an outer join",
-                    e.pos,
-                )
-                .detail("Where the subquery has no row the column is NULL, and its expression might not be.")
-                .hint("Select the plain column in the subquery, and compute with it above."));
+                return Err(Join::OptionalComputed.at(e.pos));
             }
             let inside = inner.expr.size();
             self.flattened(inside.nodes, self.level.get().saturating_add(inside.levels))?;
@@ -634,7 +622,7 @@ impl Columns for Flattener<'_> {
         self.given.value(q)
     }
 
-    fn spend(&self) -> Result<()> {
+    fn spend(&self) -> std::result::Result<(), ClientError> {
         let of = "the statement, with NULLIF, BETWEEN and their like written out,";
         self.spend.take(1, of, &self.policy.limits)
     }

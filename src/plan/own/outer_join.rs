@@ -2,9 +2,8 @@
 
 use super::flatten::{Flattener, Result};
 use super::units::Block;
-use crate::refusals::unsupported;
+use crate::refusals::join::Join;
 use crate::syntax::null_extension::{null_test, refers, rejects, strict};
-use answer::ClientError;
 use sql::ast::*;
 use std::collections::HashSet;
 
@@ -27,22 +26,19 @@ impl Flattener<'_> {
             let filter = a.filter.as_ref().map(|f| self.expand(f)).transpose()?;
             for of in optional {
                 if let Some(test) = args.iter().chain(&filter).find_map(|e| null_test(e, of)) {
-                    return Err(absence(test.pos.or(pos)));
+                    return Err(Join::Absence.at(test.pos.or(pos)));
                 }
                 let nothing =
                     args.iter().any(|x| strict(x, of)) || filter.as_ref().is_some_and(|f| rejects(f, of));
                 if !nothing {
-                    let what = "an aggregate that counts public rows without private ones, under public LEFT JOIN private,";
-                    return Err(unsupported(what, pos)
-                        .hint("Aggregate a private column, count(t.x) in place of count(*), or write an inner JOIN: groups of a public key without rows come back, too."));
+                    return Err(Join::OptionalCounted.at(pos));
                 }
             }
         }
         for k in keys {
             let e = self.expand(k)?;
             if optional.iter().any(|of| refers(&e, of)) {
-                return Err(unsupported("GROUP BY a private column under public LEFT JOIN private", k.pos)
-                    .hint("Group by columns of the public side, or write an inner JOIN."));
+                return Err(Join::OptionalKey.at(k.pos));
             }
         }
         Ok(())
@@ -52,8 +48,7 @@ impl Flattener<'_> {
     pub(crate) fn no_optional(&self, pos: Pos) -> Result<()> {
         match self.optional.first() {
             None => Ok(()),
-            Some((_, at)) => Err(unsupported("public LEFT JOIN private in this subquery", at.or(pos))
-                .hint("Write private LEFT JOIN public, or an inner JOIN.")),
+            Some((_, at)) => Err(Join::OptionalInSubquery.at(at.or(pos))),
         }
     }
 
@@ -73,11 +68,4 @@ fn collect<'e>(e: &'e Expr, out: &mut Vec<(&'e Aggregate, Pos)>) {
         ExprKind::Aggregate(a) => out.push((a, e.pos)),
         _ => e.operands().into_iter().for_each(|c| collect(c, out)),
     }
-}
-
-/// Refuses to tell that private rows are not there (soundness rule 8).
-pub(crate) fn absence(pos: Pos) -> ClientError {
-    unsupported("IS NULL of a private column beside public LEFT JOIN private", pos)
-        .detail("It asks which public rows have no private one, which would be told without noise.")
-        .hint("Count the rows that are there, by the public key: count(t.x) … GROUP BY s.key.")
 }

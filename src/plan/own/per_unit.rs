@@ -20,9 +20,11 @@ use crate::algebra::windows::Window;
 use crate::expr::per_unit::{self, Place as Column};
 use crate::expr::truth;
 use crate::expr::{Scalar, filtered, is};
-use crate::refusals::{cut, of_ages, sets_of_rows, unsupported};
+use crate::refusals::Refusal;
+use crate::refusals::aggregate::Aggregation;
+use crate::refusals::group::Group;
+use crate::refusals::within::Within;
 use crate::syntax::grouping::{has_windows, is_grouped, keys};
-use answer::{ClientError, SqlState};
 use schema::SqlType;
 use sql::ast::*;
 
@@ -112,19 +114,15 @@ impl<'a> Flattener<'a> {
     ) -> Result<Selected> {
         let pos = s.pos.or(pos);
         if !s.grouping_sets.is_empty() {
-            return Err(sets_of_rows(pos));
+            return Err(Within::Sets.at(pos));
         }
         let grouped = is_grouped(s) || s.distinct == Distinct::All;
         let windows = has_windows(s);
         match &s.distinct {
             Distinct::On(on) => return self.first_of_each(binding, (s, on, order_by), at, pos),
-            _ if !order_by.is_empty() => return Err(cut(pos)),
+            _ if !order_by.is_empty() => return Err(Within::Ordered.at(pos)),
             Distinct::All if is_grouped(s) || windows => {
-                return Err(unsupported(
-                    "SELECT DISTINCT of aggregates or windows over one unit's rows",
-                    pos,
-                )
-                .hint("Write SELECT DISTINCT around it, over a derived table."));
+                return Err(Within::DistinctComputed.at(pos));
             }
             _ => {}
         }
@@ -141,7 +139,7 @@ impl<'a> Flattener<'a> {
     /// A SELECT that only projects and filters.
     fn plain_rows(&mut self, s: &Select, at: Place, pos: Pos) -> Result<Selected> {
         let Some(draft) = self.list(&s.from, at)? else {
-            return Err(unsupported("a subquery without FROM in this place", pos));
+            return Err(Within::NoFrom.at(pos));
         };
         let draft = self.with_scalars(draft, s)?;
         if let Some(f) = &s.filter {
@@ -176,7 +174,7 @@ impl<'a> Flattener<'a> {
     ) -> Result<Selected> {
         let (mut under, mut items) = self.below(binding, s, pos)?;
         let mut written = |e: &Expr| match &e.kind {
-            ExprKind::Output(i) => items.get(*i).cloned().ok_or_else(|| cut(pos)),
+            ExprKind::Output(i) => items.get(*i).cloned().ok_or_else(|| Within::Ordered.at(pos)),
             _ => under.inner.expand(e),
         };
         let partition_by = on.iter().map(&mut written).collect::<Result<Vec<_>>>()?;
@@ -188,15 +186,13 @@ impl<'a> Flattener<'a> {
             }
         }
         if !partition_by.iter().any(|p| under.is_unit(p)) {
-            return Err(unsupported("DISTINCT ON over rows of several units", pos)
-                .detail("Which row is the first would depend on other units.")
-                .hint(format!("Begin it with {}, the privacy unit.", under.unit_name())));
+            return Err(Within::DistinctOn { unit: under.unit_name() }.at(pos));
         }
         let function = Box::new(Expr::new(ExprKind::Call { name: "row_number", args: Vec::new() }, pos));
         let kind = ExprKind::Window { function, partition_by, order_by: order, frame: None };
         items.push(Expr::new(kind, pos));
         let Selected { draft, mut items } = self.windowed(binding, under, &items, at, pos)?;
-        let number = items.pop().ok_or_else(|| cut(pos))?;
+        let number = items.pop().ok_or_else(|| Within::Ordered.at(pos))?;
         let one = Expr::new(ExprKind::Literal(Literal::Number("1".into())), pos);
         let first = ExprKind::Binary { op: BinaryOp::Eq, left: Box::new(number), right: Box::new(one) };
         self.condition(Expr::new(first, pos), at);
@@ -213,10 +209,9 @@ impl<'a> Flattener<'a> {
         let unit = match block.owner {
             Owner::Unit(unit) => unit,
             Owner::Public => {
-                return Err(unsupported("an aggregate or a window of public rows in this place", pos)
-                    .hint("Join it in FROM, as a derived table or CTE."));
+                return Err(Within::Public.at(pos));
             }
-            Owner::Outside { .. } | Owner::Unfound => return Err(unsupported("this FROM", pos)),
+            Owner::Outside { .. } | Owner::Unfound => return Err(Refusal::Unread("FROM", pos)),
         };
         let own = block.rows.follows.iter().filter_map(|b| self.scan_of(*b)?.keeps());
         let own = own.filter_map(|t| Some((self.table(t)?.max_rows?, t))).min();
@@ -236,10 +231,7 @@ impl<'a> Flattener<'a> {
         items.extend(s.having.as_ref().map(|h| inner.expand(h)).transpose()?);
         let mut under = inner.under(draft, &conditions, pos)?;
         let Some(unit) = keys.iter().position(|k| under.is_unit(k)) else {
-            return Err(unsupported("an aggregate over several units below another", pos).hint(format!(
-                "GROUP BY {}, the privacy unit, and what you like behind it.",
-                under.unit_name()
-            )));
+            return Err(Within::Several { unit: under.unit_name() }.at(pos));
         };
         keys.swap(0, unit);
         let mut made = under.made();
@@ -274,8 +266,7 @@ impl<'a> Flattener<'a> {
         pos: Pos,
     ) -> Result<Selected> {
         if under.unit.columns.len() != 1 {
-            return Err(unsupported("a window over a FULL JOIN of private rows", pos)
-                .hint("Write the FULL JOIN as UNION ALL of two LEFT JOINs."));
+            return Err(Within::WindowFull.at(pos));
         }
         let mut made = under.made();
         let unit = under.unit.scalar();
@@ -358,18 +349,15 @@ impl Under<'_> {
             let (call, column) = self.called(e, made, false)?;
             calls.push(call);
             made.push(e, column);
-            *e = made.column(e).ok_or_else(|| unsupported("this aggregate", e.pos))?;
+            *e = made.column(e).ok_or(Refusal::Unread("aggregate", e.pos))?;
             return Ok(());
         }
         match &mut e.kind {
             ExprKind::Column { binding, column } => {
                 let b = self.inner.binding(*binding);
-                let name = b.and_then(|b| b.columns.get(*column)).cloned().unwrap_or_default();
+                let column = b.and_then(|b| b.columns.get(*column)).cloned().unwrap_or_default();
                 let table = b.map(|b| b.name.clone()).unwrap_or_default();
-                let m = format!(
-                    "column \"{table}.{name}\" must appear in the GROUP BY clause or be used in an aggregate function"
-                );
-                Err(ClientError::new(SqlState::GROUPING_ERROR, m).at(e.pos))
+                Err(Group::Ungrouped { table, column }.at(e.pos))
             }
             // What is called over a window is no aggregate of the groups; what stands in it may be.
             ExprKind::Window { function, partition_by, order_by, .. } => {
@@ -416,15 +404,10 @@ impl Under<'_> {
 
     fn window(&mut self, e: &Expr, call: Call) -> Result<Window> {
         let ExprKind::Window { partition_by, order_by, frame, .. } = &e.kind else {
-            return Err(unsupported("this window", e.pos));
+            return Err(Refusal::Unread("window", e.pos));
         };
         if !partition_by.iter().any(|p| self.is_unit(p)) {
-            return Err(unsupported("a window over rows of several units", e.pos)
-                .detail("What it says of one unit's row would depend on rows of others.")
-                .hint(format!(
-                    "PARTITION BY {}, the privacy unit; windows over results may stand above the aggregates.",
-                    self.unit_name()
-                )));
+            return Err(Within::WindowSeveral { unit: self.unit_name() }.at(e.pos));
         }
         let others = partition_by.iter().filter(|p| !self.is_unit(p));
         let others: Vec<&Expr> = others.collect();
@@ -440,11 +423,7 @@ impl Under<'_> {
     /// What a window tells rows apart by. Of a type that is not listed nothing is known of values that are equal.
     fn told_apart(&mut self, e: &Expr) -> Result<Scalar> {
         match self.inner.value(e)? {
-            x if matches!(x.ty(), SqlType::Other { .. }) => {
-                Err(unsupported("a window over values of this type, of one unit's rows,", e.pos).hint(
-                    "Order and partition by numbers, texts or times, or by a member of a json value: payload ->> 'kind'.",
-                ))
-            }
+            x if matches!(x.ty(), SqlType::Other { .. }) => Err(Within::WindowType.at(e.pos)),
             x => Ok(x),
         }
     }
@@ -457,7 +436,7 @@ impl Under<'_> {
                 (a.name, a.args.as_slice(), a.distinct, a.filter.as_ref())
             }
             ExprKind::Call { name, args } => (*name, args.as_slice(), false, None),
-            _ => return Err(unlisted("an ordered-set aggregate", e.pos)),
+            _ => return Err(Within::Unlisted("an ordered-set aggregate").at(e.pos)),
         };
         let when = filter.map(|f| truth(self.inner.value(f)?, "FILTER", f.pos)).transpose()?;
         let arg = args.first().map(|x| self.inner.value(x)).transpose()?;
@@ -481,7 +460,7 @@ impl Under<'_> {
                 (call(arg), per_unit::count(made.place(false), least, self.most))
             }
             ("sum" | "avg", [x], Some(arg)) if *arg.ty() == SqlType::Interval && !arg.is_measured() => {
-                return Err(of_ages(x.pos));
+                return Err(Aggregation::Ages.at(x.pos));
             }
             ("sum" | "avg", [x], Some(arg)) => {
                 let arg = per_unit::addend(arg, x.pos)?;
@@ -500,18 +479,13 @@ impl Under<'_> {
             }
             ("percent_rank" | "cume_dist", [], _) if window => (call(None), per_unit::standing(place, None)),
             ("ntile", [n], _) if window => {
-                let most = constant_number(n).filter(|n| *n > 0).ok_or_else(|| {
-                    unsupported("ntile of anything but a constant above 0", e.pos).hint("Write ntile(4).")
-                })?;
+                let most = constant_number(n).filter(|n| *n > 0).ok_or_else(|| Within::Ntile.at(e.pos))?;
                 let place = made.place(false);
                 (Call { offset: Some(most), ..call(None) }, per_unit::standing(place, Some(most)))
             }
             ("nth_value", [x, n], Some(arg)) if window => {
                 let column = per_unit::one_of(place, &arg, name, x.pos)?;
-                let nth = constant_number(n).filter(|n| *n > 0).ok_or_else(|| {
-                    unsupported("nth_value of anything but a constant above 0", e.pos)
-                        .hint("Write nth_value(x, 2).")
-                })?;
+                let nth = constant_number(n).filter(|n| *n > 0).ok_or_else(|| Within::NthValue.at(e.pos))?;
                 (Call { offset: Some(nth), ..call(Some(arg)) }, column)
             }
             ("bool_and" | "bool_or" | "every", [x], Some(arg)) => {
@@ -535,14 +509,11 @@ impl Under<'_> {
                 let column = per_unit::one_of(place, &arg, name, x.pos)?;
                 let offset = rest.first().map(constant_number);
                 if offset == Some(None) {
-                    return Err(unsupported(
-                        &format!("{name} by a number of rows that is no constant"),
-                        e.pos,
-                    ));
+                    return Err(Within::Offset(name).at(e.pos));
                 }
                 (Call { offset: offset.flatten(), ..call(Some(arg)) }, column)
             }
-            _ => return Err(unlisted(name, e.pos)),
+            _ => return Err(Within::Unlisted(name).at(e.pos)),
         })
     }
 }
@@ -561,10 +532,4 @@ fn named(e: &mut Expr, made: &Made) {
         Some(column) => *e = column,
         None => e.children_mut().into_iter().for_each(|c| named(c, made)),
     }
-}
-
-fn unlisted(what: &str, pos: Pos) -> ClientError {
-    unsupported(&format!("{what} over one unit's rows"), pos).hint(
-        "Below an aggregate there are count, sum, avg, min, max, variance, stddev and their kin, bool_and and bool_or; over windows also row_number, rank, dense_rank, percent_rank, cume_dist, ntile(4), lag(x), lead(x), first_value, last_value and nth_value(x, 2).",
-    )
 }

@@ -11,9 +11,10 @@ use crate::algebra::equivalence_classes::Col;
 use crate::algebra::source::{Branch, Over, equal};
 use crate::expr::truth;
 use crate::expr::{Node, Scalar, comparison, lower, not};
-use crate::refusals::unsupported;
+use crate::refusals::Refusal;
+use crate::refusals::join::Join;
+use crate::refusals::subquery::Subquery;
 use crate::syntax::conditions::single;
-use answer::ClientError;
 use sql::ast::*;
 
 /// The subquery of a condition, before its units are found.
@@ -68,7 +69,7 @@ impl<'a> Flattener<'a> {
                         let inside = self.inside(projection(query, e.pos)?, e.pos)?;
                         let item = match inside.items.as_slice() {
                             [item] => item.clone(),
-                            _ => return Err(unsupported("IN over a subquery of several columns", e.pos)),
+                            _ => return Err(Subquery::Columns.at(e.pos)),
                         };
                         let membership = self.membership(&inside.inner, item, (expr, operand), block, e.pos);
                         self.semi(inside, Some(membership), *negated, block, e.pos)?
@@ -147,7 +148,7 @@ impl<'a> Flattener<'a> {
                 let nullable = !(m.operand_solid && item_solid);
                 let compared = comparison(BinaryOp::Eq, item, m.operand, pos)?;
                 let Node::Compare(_, item, value) = compared.node() else {
-                    return Err(unsupported("this subquery", pos));
+                    return Err(Refusal::Unread("subquery", pos));
                 };
                 let (item, value) = ((**item).clone(), (**value).clone());
                 if nullable {
@@ -169,7 +170,7 @@ impl<'a> Flattener<'a> {
             }
         };
         self.absorb(&inner);
-        truth(made, "WHERE", pos)
+        Ok(truth(made, "WHERE", pos)?)
     }
 
     /// Ties a private subquery to the unit around it. `met`: the columns that paths out of it equate.
@@ -183,7 +184,7 @@ impl<'a> Flattener<'a> {
     ) -> Result<()> {
         let unit = match (&block.owner, around.owner.unit()) {
             (Owner::Unit(_) | Owner::Outside { .. }, Some(unit)) => unit,
-            (Owner::Public | Owner::Unfound, _) | (_, None) => return Err(unsupported("this subquery", pos)),
+            (Owner::Public | Owner::Unfound, _) | (_, None) => return Err(Refusal::Unread("subquery", pos)),
         };
         if let Some(own) = block.owner.unit() {
             self.tie(filter, own, unit);
@@ -192,7 +193,7 @@ impl<'a> Flattener<'a> {
         // Rows that lead outside for their unit lead to rows that are there; nothing else may be untied.
         match self.settle(filter, met, block.owner.borrows(), &all).as_slice() {
             [] => Ok(()),
-            _ => Err(unsupported("this subquery", pos)),
+            _ => Err(Refusal::Unread("subquery", pos)),
         }
     }
 
@@ -214,24 +215,13 @@ impl<'a> Flattener<'a> {
 
 /// The SELECT of a subquery.
 fn projection(query: &Query, pos: Pos) -> Result<(&Select, &[OrderItem])> {
-    single(query, pos)?.ok_or_else(|| {
-        unsupported("IN or EXISTS over a set operation", pos)
-            .hint("Write one condition for each branch, joined by OR.")
-    })
+    single(query, pos)?.ok_or_else(|| Subquery::SetOperation.at(pos))
 }
 
-/// The refusal of a join, in the words of a subquery.
-fn untied(e: ClientError, membership: bool, pos: Pos) -> ClientError {
-    if !e.message.starts_with("a join of private rows of different units") {
-        return e;
+/// The refusal of a join, as one of the subquery.
+fn untied(refusal: Refusal, member: bool, pos: Pos) -> Refusal {
+    match refusal {
+        Refusal::Join(Join::Units(tie), at) => Subquery::UntiedMember { tie, member }.at(at.or(pos)),
+        other => other,
     }
-    let hint = e.hint.as_deref().and_then(|h| h.strip_prefix("Write ON ")).map(|h| {
-        let of = if membership { "the subquery's WHERE" } else { "its WHERE" };
-        format!("Write {} into {of}.", h.trim_end_matches('.'))
-    });
-    let mut out = unsupported("IN or EXISTS over private rows that is not tied to the unit around it", None)
-        .detail("Whether a row of another unit is there would be told.")
-        .hint(hint.or(e.hint).unwrap_or_else(|| "Equate the unit columns in the subquery's WHERE.".into()));
-    out.position = e.position.or(pos);
-    out
 }

@@ -10,9 +10,9 @@ use crate::algebra::equivalence_classes::Col;
 use crate::algebra::source::{Leaf, SetRows, SetTree, Tree};
 use crate::expr::{Node, Scalar, lower, per_unit, united};
 use crate::facts::public_rows::MOST_CONSTANTS;
-use crate::refusals::{mixed, unsupported};
+use crate::refusals::Refusal;
+use crate::refusals::set_operation::SetOperation;
 use crate::syntax::conditions::single;
-use answer::{ClientError, SqlState};
 use schema::SqlType;
 use sql::ast::*;
 
@@ -34,7 +34,7 @@ impl Flattener<'_> {
         let mut found = Vec::new();
         let tree = self.set_tree(&q.body, &mut found, false, pos)?;
         let unit = match self.is_private_body(&q.body) {
-            true => Some(common_unit(&found).ok_or_else(|| without_unit(pos))?),
+            true => Some(common_unit(&found).ok_or_else(|| SetOperation::WithoutUnit.at(pos))?),
             false => None,
         };
         let width = found.first().map_or(0, |f| f.items.len());
@@ -60,7 +60,7 @@ impl Flattener<'_> {
             Body::SetOp { op, all, left, right } => {
                 let (l, r) = (self.is_private_body(left), self.is_private_body(right));
                 if l != r {
-                    return Err(mixed(pos));
+                    return Err(SetOperation::Mixed.at(pos));
                 }
                 let merges = merges || !(*all && *op == SetOp::Union);
                 let left = Box::new(self.set_tree(left, found, merges, pos)?);
@@ -73,7 +73,7 @@ impl Flattener<'_> {
                 None => self.set_tree(&q.body, found, merges, pos),
             },
             Body::Values(rows) => self.values(rows, found, merges, pos),
-            Body::Rows { .. } => Err(unsupported("a function in FROM in this place", pos)),
+            Body::Rows { .. } => Err(SetOperation::Function.at(pos)),
         }
     }
 
@@ -86,12 +86,7 @@ impl Flattener<'_> {
         pos: Pos,
     ) -> Result<SetTree> {
         if rows.len() > MOST_CONSTANTS {
-            return Err(ClientError::new(
-                SqlState::PROGRAM_LIMIT_EXCEEDED,
-                format!("more than {MOST_CONSTANTS} rows of constants are joined with private rows"),
-            )
-            .hint("Ask the owner of the data for a public table of them.")
-            .at(pos));
+            return Err(SetOperation::Constants(MOST_CONSTANTS).at(pos));
         }
         let mut branches = Vec::with_capacity(rows.len());
         for row in rows {
@@ -107,7 +102,7 @@ impl Flattener<'_> {
             self.absorb(&inner);
             branches.push(SetTree::Branch(Box::new(branch)));
         }
-        all_of(branches).ok_or_else(|| unsupported("VALUES without rows", pos))
+        all_of(branches).ok_or_else(|| SetOperation::NoRows.at(pos))
     }
 
     fn set_branch(
@@ -122,7 +117,7 @@ impl Flattener<'_> {
             let none = Expr::new(ExprKind::Literal(Literal::Bool(false)), None);
             let empty = select.filter.as_ref() == Some(&none);
             if crate::syntax::grouping::is_over_several(select) || select.filter.is_some() && !empty {
-                return Err(unsupported("this SELECT", pos));
+                return Err(Refusal::Unread("SELECT", pos));
             }
             let row: Vec<Expr> = select.items.iter().map(|i| i.expr.clone()).collect();
             let mut row = self.values(&[row], found, merges, pos)?;
@@ -138,7 +133,7 @@ impl Flattener<'_> {
         let unit = match &block.owner {
             Owner::Unit(unit) => Some(unit),
             Owner::Public => None,
-            Owner::Outside { .. } | Owner::Unfound => return Err(unsupported("this FROM", select.pos)),
+            Owner::Outside { .. } | Owner::Unfound => return Err(Refusal::Unread("FROM", select.pos)),
         };
         let filter = inner.conditions(&conditions, &block)?;
         let exact = inner.exact(&block);
@@ -193,22 +188,15 @@ fn common_unit(found: &[Found]) -> Option<usize> {
     first.units.iter().copied().find(|i| found.iter().all(|f| f.units.contains(i)))
 }
 
-fn without_unit(pos: Pos) -> ClientError {
-    unsupported("a set operation over private rows without the unit in the same place of every branch", pos)
-        .detail("Rows of different units would be compared, or lose their unit.")
-        .hint("Select the unit column first in every branch: SELECT rider_id, … UNION ALL SELECT rider_id, …")
-}
-
 /// One column of all branches. Types are those of PostgreSQL's UNION, where there is no doubt about them.
 fn merged(each: &[&Item], index: usize, binding: BindingId, pos: Pos) -> Result<Scalar> {
-    let what = |x: &str| format!("a set operation whose column {} has {x}", index + 1);
-    let differ = || unsupported(&what("several types"), pos).hint("Cast it to one type in every branch.");
+    let differ = || SetOperation::Types { column: index }.at(pos);
     let ty = column_type(each).ok_or_else(differ)?;
     if matches!(ty, SqlType::Other { .. } | SqlType::Bpchar) {
-        return Err(unsupported(&what("this type"), pos).hint("Leave the column out."));
+        return Err(SetOperation::Type { column: index }.at(pos));
     }
     if each.iter().any(|x| x.value.ty().is_text() && !x.value.canonical()) {
-        return Err(unsupported(&what("a nondeterministic collation"), pos).hint("Leave the column out."));
+        return Err(SetOperation::Collation { column: index }.at(pos));
     }
     let each: Vec<&Scalar> = each.iter().map(|x| &x.value).collect();
     united(&each, ty, binding, format!("c{index}")).ok_or_else(differ)

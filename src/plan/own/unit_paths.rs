@@ -5,7 +5,7 @@ use super::units::{Block, Owner, stands_in};
 use crate::algebra::equivalence_classes::{Classes, Col};
 use crate::algebra::source::{Added, Kind, Leaf, Scan, TableName, Tree, column, equal};
 use crate::expr::{Node, Scalar};
-use crate::refusals::unsupported;
+use crate::refusals::Refusal;
 use policy::{Privacy, UnitPath};
 use sql::ast::BindingId;
 
@@ -169,7 +169,7 @@ impl Flattener<'_> {
     /// A scan that the statement does not have.
     fn hidden(&mut self, child: BindingId, path: &UnitPath) -> Result<BindingId> {
         let nullable = self.scan_of(child).is_some_and(|s| s.nullable);
-        let Some(table) = self.table(path.table) else { return Err(unsupported("this table", None)) };
+        let Some(table) = self.table(path.table) else { return Err(Refusal::Unread("table", None)) };
         let binding = self.fresh();
         let leaf = Leaf::Table(path.table, TableName::of(table));
         self.scan(binding, leaf, nullable, None)?;

@@ -14,7 +14,7 @@ use crate::algebra::rows::Rows;
 use crate::algebra::source::{Added, Kind, Leaf, Tree, Unit, equal};
 use crate::expr::truth;
 use crate::expr::{Node, Scalar, lower};
-use crate::refusals::unsupported;
+use crate::refusals::Refusal;
 use crate::syntax::conditions::{conjuncts, only_of};
 use policy::Privacy;
 use schema::SqlType;
@@ -231,7 +231,7 @@ impl Flattener<'_> {
     }
 
     fn leaf(&mut self, place: usize) -> Result<Block> {
-        let Some(scan) = self.scans.get(place) else { return Err(unsupported("this FROM", None)) };
+        let Some(scan) = self.scans.get(place) else { return Err(Refusal::Unread("FROM", None)) };
         let binding = scan.binding;
         let bound = match &scan.leaf {
             Leaf::Table(t, _) => self.table(*t).and_then(|t| t.proven_rows).map(u64::from),
@@ -368,7 +368,7 @@ impl Flattener<'_> {
         let (left, right, on, pos) = match shape {
             Shape::Member(i) => {
                 let block = blocks.get_mut(i).and_then(Option::take);
-                return block.ok_or_else(|| unsupported("this FROM", None));
+                return block.ok_or(Refusal::Unread("FROM", None));
             }
             Shape::Join { left, right, on, pos } => (left, right, on, pos),
         };
@@ -392,7 +392,7 @@ impl Flattener<'_> {
     }
 
     fn on(&self, on: &[Expr], pos: Pos) -> Result<Vec<Scalar>> {
-        on.iter().map(|e| truth(lower(e, self)?, "JOIN/ON", e.pos.or(pos))).collect()
+        on.iter().map(|e| Ok(truth(lower(e, self)?, "JOIN/ON", e.pos.or(pos))?)).collect()
     }
 
     /// LEFT JOIN: the left side's unit. The right side may be public.
@@ -431,13 +431,13 @@ impl Flattener<'_> {
                     }
                 }
                 if !self.settle(&mut on, &mut met, r.owner.borrows(), &bindings).is_empty() {
-                    return Err(unsupported("this outer join", pos));
+                    return Err(Refusal::Unread("outer join", pos));
                 }
             }
             // The rows kept have no unit that all partners could be tied to.
             (Owner::Public, Owner::Unit(_) | Owner::Outside { .. })
             | (Owner::Outside { .. } | Owner::Unfound, _)
-            | (_, Owner::Unfound) => return Err(unsupported("this outer join", pos)),
+            | (_, Owner::Unfound) => return Err(Refusal::Unread("outer join", pos)),
         }
         equations.extend(met.iter().flat_map(|(a, b)| Equation::of_columns(a, b)));
         let rows = self.left_rows(
@@ -464,7 +464,7 @@ impl Flattener<'_> {
         self.same_rows(&mut classes, &bindings);
         let mut on = self.on(&on, pos)?;
         let (Owner::Unit(a), Owner::Unit(b)) = (l.owner, r.owner) else {
-            return Err(unsupported("this FULL JOIN", pos));
+            return Err(Refusal::Unread("FULL JOIN", pos));
         };
         self.tie(&mut on, &a, &b);
         let rows = super::row_bounds::full_rows(&l.rows, &r.rows);

@@ -10,11 +10,13 @@ use crate::aggregates::Output;
 use crate::noise::quantile::Quantile;
 use crate::reach::half_width::of_output;
 use crate::reach::{Lost, Queries, Uncertain};
+use crate::refusals::Refusal;
+use crate::refusals::interval::{Dear, Interval, Whole};
 use crate::refusals::position;
 use crate::words::decimal;
 use crate::words::short;
 use crate::{Accuracy, Plan, PlanError, Reached, Release, Settings};
-use answer::{ClientError, SqlState};
+use answer::ClientError;
 use dp::Ratio;
 use policy::Policy;
 use sql::ast::*;
@@ -80,12 +82,7 @@ pub fn half_width(plan: &Plan, confidence: u32) -> Result<f64, ClientError> {
             widest = Some(widest.map_or(width, |w: f64| w.max(width)));
         }
     }
-    widest.ok_or_else(|| {
-        ClientError::unsupported("noisegate.accuracy has no number to hold for in this statement")
-            .detail("No item of its outermost SELECT is a number with noise.")
-            .hint("RESET noisegate.accuracy, and give the price: SET noisegate.epsilon = 0.1.")
-            .at(position(&plan.statement.query.body))
-    })
+    widest.ok_or_else(|| Interval::NoNumber.at(position(&plan.statement.query.body)).into())
 }
 
 /// A number of the outermost SELECT that is a count or a sum, or that many times it.
@@ -121,24 +118,19 @@ impl Number {
 /// One is no count or sum of the outermost SELECT, or which numbers come back is not public.
 pub fn proportional(plan: &Plan) -> Result<BTreeSet<Number>, ClientError> {
     let pos = position(&plan.statement.query.body);
-    let only = |what: &str, pos: Pos| {
-        ClientError::unsupported(format!("an accuracy in percent is not supported of {what}"))
-            .detail("It is of counts and sums that are selected as they are, one by one, in all or in public groups.")
-            .hint("Ask for the counts and sums themselves: SELECT sum(x), count(x) …; or for an accuracy in their unit: SET noisegate.accuracy = 50.")
-            .at(pos)
-    };
-    let Body::Select(select) = &plan.statement.query.body else { return Err(only("a set operation", pos)) };
+    let only = |what, pos| ClientError::from(Interval::Percent(what).at(pos));
+    let Body::Select(select) = &plan.statement.query.body else { return Err(only(Whole::SetOperation, pos)) };
     let paying = || plan.releases.iter().filter(|r| !r.is_domain_only());
     if paying().any(|r| r.selects() || r.is_within()) {
-        return Err(only("private groups", pos));
+        return Err(only(Whole::PrivateGroups, pos));
     }
     if !plan.stages.is_empty() || paying().any(|r| r.spec.top.is_some() || r.spec.points.is_some()) {
-        return Err(only("what is chosen by noise", pos));
+        return Err(only(Whole::Chosen, pos));
     }
     let queries = Queries::of(plan);
     let place = queries.place(select);
     if place.release.is_none() {
-        return Err(only("a query over results", pos));
+        return Err(only(Whole::OverResults, pos));
     }
     let mut found = BTreeSet::new();
     for e in numbers(select) {
@@ -148,12 +140,12 @@ pub fn proportional(plan: &Plan) -> Result<BTreeSet<Number>, ClientError> {
                 Some(number) => {
                     found.insert(number);
                 }
-                None => return Err(only("what is computed of released numbers", e.pos)),
+                None => return Err(only(Whole::Computed, e.pos)),
             },
         }
     }
     match found.is_empty() {
-        true => Err(only("a statement without numbers", pos)),
+        true => Err(only(Whole::NoNumber, pos)),
         false => Ok(found),
     }
 }
@@ -237,31 +229,20 @@ pub fn rounded_up(x: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-fn unpromised(lost: Lost) -> ClientError {
+fn unpromised(lost: Lost) -> Refusal {
     let (what, pos) = lost.what();
-    ClientError::unsupported(format!("noisegate.accuracy cannot be promised of {}", what.trim_end_matches(',')))
-        .detail("How wrong it is depends on what comes out; of counts and sums, and of what constants make of them, it is known before.")
-        .hint("Ask for the counts and sums that it rests on: SELECT sum(x), count(x) …; or give the price instead: RESET noisegate.accuracy.")
-        .at(pos)
+    Interval::Promised(what).at(pos)
 }
 
-fn too_dear(wanted: Accuracy, most: &Ratio, at_most: f64, dearer: Option<Ratio>) -> ClientError {
-    let half = short(wanted.half_width);
-    let most = decimal(most);
-    let (message, hint) = match dearer.as_ref().map(decimal) {
-        Some(price) => (
-            format!("an accuracy of ±{half} costs epsilon {price}, and noisegate.epsilon allows {most}"),
-            format!("SET noisegate.epsilon = {price}. Or "),
-        ),
-        None => (format!("no price reaches an accuracy of ±{half}"), String::new()),
+fn too_dear(wanted: Accuracy, most: &Ratio, at_most: f64, dearer: Option<Ratio>) -> Refusal {
+    let dear = Dear {
+        accuracy: short(wanted.half_width),
+        price: dearer.as_ref().map(decimal),
+        most: decimal(most),
+        reached: within(at_most, wanted.confidence),
+        fits: rounded_up(at_most),
     };
-    let fits = rounded_up(at_most);
-    ClientError::new(SqlState::BUDGET_EXCEEDED, message)
-        .detail(format!(
-            "At epsilon {most} its numbers are {}. Nothing was charged.",
-            within(at_most, wanted.confidence)
-        ))
-        .hint(format!("{hint}SET noisegate.accuracy = {fits}, which fits."))
+    Interval::Dear(Box::new(dear)).at(None)
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@
 
 use super::proposals::{first_from, proposal};
 use crate::noise::cumulants;
-use crate::words::decimal;
+use crate::refusals::price::Price;
 use crate::{Plan, Release, Settings};
-use answer::{ClientError, SqlState};
+use answer::ClientError;
 use dp::{Distribution, Ratio};
 
 /// Rounds of division: the mechanism may be another at another price.
@@ -45,19 +45,11 @@ pub fn split(
     least: &Ratio,
 ) -> Result<(), ClientError> {
     let mut paying: Vec<&mut Plan> = plans.iter_mut().filter(|p| p.charge.is_some()).collect();
-    let too_little = |n: usize| {
-        let least = decimal(least);
-        ClientError::new(
-            SqlState::INVALID_PARAMETER_VALUE,
-            format!("a budget of {} is not enough for {n} statements", decimal(budget)),
-        )
-        .hint(format!("Each costs at least {least}, the policy's statement.min_epsilon: ask for fewer, or with a larger budget."))
-    };
     let n = paying.len();
     // What is left beside the least prices is divided.
     let all = float(budget);
     if float(least) * n as f64 > all {
-        return Err(too_little(n));
+        return Err(Price::Statements { count: n, budget: *budget, least: *least }.at(None).into());
     }
     let mut shares = vec![all / n.max(1) as f64; n];
     for _ in 0..ROUNDS {

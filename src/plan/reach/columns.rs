@@ -2,6 +2,7 @@
 //! for it; and in queries in FROM the variances of what the others compute with.
 
 use super::{Queries, Uncertain};
+use crate::refusals::interval::Interval;
 use crate::{Free, Plan};
 use answer::ClientError;
 use schema::SqlType;
@@ -151,10 +152,7 @@ fn wanted(plan: &Plan) -> Result<BTreeSet<(SelectId, usize)>, ClientError> {
     found.query(&plan.statement.query)?;
     for stage in &plan.stages {
         if stage.query.expressions().any(|e| matches!(e.kind, ExprKind::Reach { .. })) {
-            return Err(ClientError::unsupported(
-                "an interval of what private rows are compared with is not supported",
-            )
-            .hint("Ask for it by itself: SELECT noisegate.low(avg(x)) FROM …"));
+            return Err(Interval::Stage.at(None).into());
         }
     }
     Ok(found.wanted)

@@ -4,6 +4,7 @@ use super::{Queries, Result, Uncertain, lost};
 use crate::aggregates::Output;
 use crate::noise::quantile::Quantile;
 use crate::noise::{Part, PartNoise, Rows};
+use crate::refusals::interval::Unfollowed;
 use crate::release::Release;
 use sql::ast::*;
 
@@ -41,9 +42,9 @@ impl Queries<'_> {
                     None => return lost(output.unforeseen(), pos),
                 }
             }
-            Uncertain::OfSets { .. } => return lost("an aggregate of grouping sets", pos),
+            Uncertain::OfSets { .. } => return lost(Unfollowed::OfSets, pos),
             Uncertain::Column { select, item, .. } => {
-                let Some(item) = select.items.get(*item) else { return lost("this column", pos) };
+                let Some(item) = select.items.get(*item) else { return lost(Unfollowed::Column, pos) };
                 let inner = self.follow(&item.expr, self.place(select))?;
                 let outside = |t: Term| match t.part.rows {
                     Rows::Own => t,
@@ -52,7 +53,9 @@ impl Queries<'_> {
                 self.terms(&inner, pos)?.into_iter().map(outside).collect()
             }
             Uncertain::Query { query, .. } => {
-                let Some((item, place)) = self.only_item(query) else { return lost("a subquery", pos) };
+                let Some((item, place)) = self.only_item(query) else {
+                    return lost(Unfollowed::Subquery, pos);
+                };
                 let any = |t: Term| Term { part: Part { rows: Rows::Any, ..t.part }, ..t };
                 self.terms(&self.follow(item, place)?, pos)?.into_iter().map(any).collect()
             }
@@ -68,19 +71,19 @@ impl Queries<'_> {
             Uncertain::Product(_, pair) => {
                 let (of, factor) = match &**pair {
                     [x, Uncertain::Exact(c)] | [Uncertain::Exact(c), x] => (x, constant(c)),
-                    _ => return lost("a product of released numbers", pos),
+                    _ => return lost(Unfollowed::Product, pos),
                 };
-                let Some(factor) = factor else { return lost("a product with what is no constant", pos) };
+                let Some(factor) = factor else { return lost(Unfollowed::Factor, pos) };
                 self.terms(of, pos)?.into_iter().map(|t| t.times(factor)).collect()
             }
             Uncertain::Quotient(_, pair) => {
-                let [of, Uncertain::Exact(divisor)] = &**pair else { return lost("a ratio", pos) };
+                let [of, Uncertain::Exact(divisor)] = &**pair else { return lost(Unfollowed::Ratio, pos) };
                 let Some(divisor) = constant(divisor).filter(|d| *d != 0.0) else {
-                    return lost("a quotient of what is no constant", pos);
+                    return lost(Unfollowed::Divisor, pos);
                 };
                 self.terms(of, pos)?.into_iter().map(|t| t.times(1.0 / divisor)).collect()
             }
-            Uncertain::Total { .. } => return lost("what is added up of released rows", pos),
+            Uncertain::Total { .. } => return lost(Unfollowed::Total, pos),
             Uncertain::Shifted { of, by, .. } => {
                 let shifted = |t: Term| {
                     let rows = if t.part.rows == Rows::Own { Rows::Shifted(*by) } else { Rows::Any };

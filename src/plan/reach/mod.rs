@@ -13,6 +13,7 @@ mod sets;
 
 use crate::aggregates::{Followed, Output};
 use crate::noise::{Part, Rows};
+use crate::refusals::interval::{Interval, Unfollowed};
 use crate::syntax::grouping::has_aggregate;
 use crate::{GroupingSets, Plan, quantile_ends};
 use answer::ClientError;
@@ -134,37 +135,26 @@ const MOST_FOLLOWED: usize = 1_000_000;
 /// Why a number cannot be followed.
 #[derive(Clone, Debug)]
 pub struct Lost {
-    what: &'static str,
+    what: Unfollowed,
     pos: Pos,
 }
 
 impl std::convert::From<Lost> for ClientError {
     fn from(lost: Lost) -> Self {
-        if lost.what == BY_RANK {
-            let what =
-                "an interval of min, max, mode, or of what is computed from a quantile, is not supported";
-            return ClientError::unsupported(what)
-                .detail("Their error is one of rank, not of value. A quantile by itself has an interval, whose ends are chosen as it is.")
-                .hint("Compute with the ends: noisegate.low(median(x)) + 1. For min and max ask near the ends: noisegate.low(percentile_cont(0.05) WITHIN GROUP (ORDER BY x)).")
-                .at(lost.pos);
-        }
-        ClientError::unsupported(format!("an interval of {} is not supported", lost.what))
-            .detail("How far noise reaches is known of counts, sums, averages, variances, covariances and what follows from them, of what is added, subtracted, multiplied or divided of them, and of sums and averages over released rows.")
-            .hint("Ask for the interval of what it is computed from: noisegate.low(count(*)), noisegate.high(avg(x)).")
-            .at(lost.pos)
+        Interval::Of(lost.what).at(lost.pos).into()
     }
 }
 
 impl Lost {
     /// What it is, and where.
-    pub fn what(&self) -> (&'static str, Pos) {
+    pub fn what(&self) -> (Unfollowed, Pos) {
         (self.what, self.pos)
     }
 }
 
 type Result<T> = std::result::Result<T, Lost>;
 
-fn lost<T>(what: &'static str, pos: Pos) -> Result<T> {
+fn lost<T>(what: Unfollowed, pos: Pos) -> Result<T> {
     Err(Lost { what, pos })
 }
 
@@ -245,7 +235,7 @@ impl<'p> Queries<'p> {
     {
         self.followed.set(self.followed.get() + 1);
         if self.followed.get() > MOST_FOLLOWED {
-            return lost("so large a statement", e.pos);
+            return lost(Unfollowed::Large, e.pos);
         }
         if let Some(row) = place.release
             && let Some(known) = self.released(e, row)?
@@ -265,12 +255,12 @@ impl<'p> Queries<'p> {
                     [x, digits @ ..] if digits.iter().all(|d| matches!(one(d), Ok(Uncertain::Exact(_)))) => {
                         self.same(e, x, place)
                     }
-                    _ => lost("this", e.pos),
+                    _ => lost(Unfollowed::Rounding, e.pos),
                 }
             }
             ExprKind::Call { name: "nullif", args } => match args.as_slice() {
                 [x, other] if matches!(one(other), Ok(Uncertain::Exact(_))) => self.same(e, x, place),
-                _ => lost("this NULLIF", e.pos),
+                _ => lost(Unfollowed::NullIf, e.pos),
             },
             ExprKind::Binary { op, left, right }
                 if matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div) =>
@@ -292,12 +282,12 @@ impl<'p> Queries<'p> {
                 ExprKind::Aggregate(a) => self.total(e, a, place),
                 ExprKind::Call { name, args } => match (shift(name, args), args.first()) {
                     (Some(by), Some(x)) => self.shifted(e, x, by, place),
-                    _ => self.exact(e, place, "a window function of released numbers"),
+                    _ => self.exact(e, place, Unfollowed::Window),
                 },
-                _ => self.exact(e, place, "a window function of released numbers"),
+                _ => self.exact(e, place, Unfollowed::Window),
             },
             ExprKind::Subquery(q) => self.scalar(e, q),
-            _ => self.exact(e, place, "what is computed so"),
+            _ => self.exact(e, place, Unfollowed::Computed),
         }
     }
 
@@ -326,10 +316,10 @@ impl<'p> Queries<'p> {
             Some((from, _, output)) => match output.noise() {
                 Followed::Exact => Ok(Some(Uncertain::Exact(e))),
                 Followed::Known => Ok(Some(Uncertain::Released { row, from, output })),
-                Followed::ByRank => lost(BY_RANK, e.pos),
-                Followed::Lost => lost("this aggregate", e.pos),
+                Followed::ByRank => lost(Unfollowed::ByRank, e.pos),
+                Followed::Lost => lost(Unfollowed::Aggregate, e.pos),
             },
-            None => lost("this aggregate", e.pos),
+            None => lost(Unfollowed::Aggregate, e.pos),
         }
     }
 
@@ -348,11 +338,11 @@ impl<'p> Queries<'p> {
             return Ok(Uncertain::Exact(e));
         }
         let Some(aggregate) = sets.aggregates.iter().position(|have| have == a) else {
-            return lost("this aggregate", e.pos);
+            return lost(Unfollowed::Aggregate, e.pos);
         };
         let all = &self.plan.releases;
         if !sets.sets.iter().all(|set| sets.integers(all, set).is_some()) {
-            return lost("an aggregate of grouping sets that are released in different ways", e.pos);
+            return lost(Unfollowed::OfUnlikeSets, e.pos);
         }
         // All sets are made alike: the first stands for them.
         match sets.sets.first().and_then(|set| sets.released(all, set, aggregate)) {
@@ -362,10 +352,10 @@ impl<'p> Queries<'p> {
                     let parts = output.parts().into_iter().map(|part| sets.part((release, part))).collect();
                     Ok(Uncertain::OfSets { row, sets, aggregate, parts })
                 }
-                Followed::ByRank => lost(BY_RANK, e.pos),
-                Followed::Lost => lost("this aggregate", e.pos),
+                Followed::ByRank => lost(Unfollowed::ByRank, e.pos),
+                Followed::Lost => lost(Unfollowed::Aggregate, e.pos),
             },
-            None => lost("this aggregate", e.pos),
+            None => lost(Unfollowed::Aggregate, e.pos),
         }
     }
 
@@ -380,12 +370,12 @@ impl<'p> Queries<'p> {
     }
 
     /// What has no rule of its own, and must not have noise in it.
-    fn exact<'e>(&self, e: &'e Expr, place: Place, what: &'static str) -> Result<Uncertain<'e>>
+    fn exact<'e>(&self, e: &'e Expr, place: Place, what: Unfollowed) -> Result<Uncertain<'e>>
     where
         'p: 'e,
     {
         if e.query().is_some() {
-            return lost("a subquery", e.pos);
+            return lost(Unfollowed::Subquery, e.pos);
         }
         match e.children().into_iter().all(|c| matches!(self.follow(c, place), Ok(Uncertain::Exact(_)))) {
             true => Ok(Uncertain::Exact(e)),
@@ -398,7 +388,7 @@ impl<'p> Queries<'p> {
         match &q.body {
             Body::Select(s) if s.distinct == Distinct::No => Ok(s),
             Body::Query(q) => self.select(q, pos),
-            _ => lost("a set operation, or of distinct rows,", pos),
+            _ => lost(Unfollowed::SetOperation, pos),
         }
     }
 
@@ -418,10 +408,10 @@ impl<'p> Queries<'p> {
             // Without a release in it there is no noise.
             Err(lost) => return if self.is_public(query) { Ok(Uncertain::Exact(e)) } else { Err(lost) },
         };
-        let Some(item) = select.items.get(column) else { return lost("this column", e.pos) };
+        let Some(item) = select.items.get(column) else { return lost(Unfollowed::Column, e.pos) };
         match self.follow(&item.expr, self.place(select))? {
             Uncertain::Exact(_) => Ok(Uncertain::Exact(e)),
-            _ if place.grouped => lost("a group key with noise in it", e.pos),
+            _ if place.grouped => lost(Unfollowed::Key, e.pos),
             of => {
                 // Which rows the others are of is not known out here.
                 let (parts, shared) = (seen_from_outside(of.parts()), of.shared());
@@ -464,15 +454,15 @@ impl<'p> Queries<'p> {
         let exact = |x: &'e Expr| matches!(self.follow(x, rows), Ok(Uncertain::Exact(_)));
         let plain = a.order_by.is_empty() && a.within_group.is_empty() && !a.distinct;
         if !place.each_once || !a.filter.iter().chain(window_parts(e)).all(exact) {
-            return lost("an aggregate of rows that are joined, or that noise chooses,", e.pos);
+            return lost(Unfollowed::OfJoined, e.pos);
         }
         match (a.name, a.args.as_slice()) {
             (_, args) if args.iter().all(exact) => Ok(Uncertain::Exact(e)),
             ("sum" | "avg", [x]) if plain => match self.follow(x, rows)? {
-                of if of.shared() => lost("an aggregate of numbers that share their noise", e.pos),
+                of if of.shared() => lost(Unfollowed::OfShared, e.pos),
                 of => Ok(Uncertain::Total { expr: e, of: Box::new(of), mean: a.name == "avg" }),
             },
-            _ => lost("this aggregate of released numbers", e.pos),
+            _ => lost(Unfollowed::OfReleased, e.pos),
         }
     }
 
@@ -484,10 +474,7 @@ impl<'p> Queries<'p> {
         let rows = place.rows();
         let exact = |x: &'e Expr| matches!(self.follow(x, rows), Ok(Uncertain::Exact(_)));
         if !place.each_once || !window_parts(e).into_iter().all(exact) {
-            return lost(
-                "a window function over rows that are joined, or that noise chooses or orders,",
-                e.pos,
-            );
+            return lost(Unfollowed::WindowOfJoined, e.pos);
         }
         Ok(match self.follow(x, place)? {
             Uncertain::Exact(_) => Uncertain::Exact(e),
@@ -500,7 +487,7 @@ impl<'p> Queries<'p> {
         'p: 'e,
     {
         let select = self.select(q, e.pos)?;
-        let [item] = select.items.as_slice() else { return lost("a subquery", e.pos) };
+        let [item] = select.items.as_slice() else { return lost(Unfollowed::Subquery, e.pos) };
         Ok(match self.follow(&item.expr, self.place(select))? {
             Uncertain::Exact(_) => Uncertain::Exact(e),
             of => {
@@ -540,9 +527,6 @@ fn window_parts(e: &Expr) -> Vec<&Expr> {
         _ => Vec::new(),
     }
 }
-
-/// What lies among rows, and not around a value.
-const BY_RANK: &str = "a quantile, min, max or mode, whose error is one of rank,";
 
 impl Uncertain<'_> {
     /// Whether several rows of its relation may have the same noise in it.

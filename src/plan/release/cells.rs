@@ -7,7 +7,7 @@ use crate::bound::bounding::{self, Bounding, Number};
 use crate::expr::Scalar;
 use crate::groups::key::Key;
 use crate::groups::{self, Groups};
-use answer::ClientError;
+use crate::refusals::aggregate::Aggregation;
 use dp::Pick;
 use dp::quantile::Side;
 use sql::ast::*;
@@ -25,13 +25,7 @@ impl Builder<'_, '_> {
         let base = bounding::bound(&self.source, self.policy, self.settings, keys, number, false);
         let points = groups::size(std::slice::from_ref(&r.key), self.facts).max(1);
         if points.saturating_mul(self.group_count) > self.policy.limits.max_public_groups {
-            return Err(ClientError::unsupported(
-                "a choice among so many values in so many groups is not supported",
-            )
-            .detail("Groups and values make more cells than limits.max_public_groups.")
-            .hint("Group by something with fewer values.")
-            .at(r.pos)
-            .into());
+            return Err(Aggregation::Cells.at(r.pos).into());
         }
         let bounding = Bounding::of_cells(&base, public);
         let (rows, cells) = (bounding.rows(), bounding.l0());

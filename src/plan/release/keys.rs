@@ -5,8 +5,8 @@ use crate::aggregates::builder::Result;
 use crate::algebra::equivalence_classes::Col;
 use crate::expr::{Choice, Node, Scalar};
 use crate::groups::key::{Key, has_canonical_form};
+use crate::refusals::group::Group;
 use crate::syntax::conditions::split;
-use answer::ClientError;
 use schema::SqlType;
 use sql::ast::*;
 
@@ -35,21 +35,10 @@ impl Builder<'_, '_> {
         let scalar = self.flattener.value_over_scans(&over_scans)?;
         let label = self.label(e);
         if self.is_unit(&scalar, false) {
-            return Err(ClientError::unsupported(format!(
-                "GROUP BY {label}, the privacy unit, is not supported"
-            ))
-            .detail("Each group would hold one unit: the result would still be private.")
-            .hint("Group by something that many units share.")
-            .at(e.pos)
-            .into());
+            return Err(Group::Unit(label).at(e.pos).into());
         }
         if !has_canonical_form(&scalar) {
-            let ty = scalar.ty().sql_name().replace("pg_catalog.", "");
-            return Err(ClientError::unsupported(format!("GROUP BY a value of type {ty} is not supported"))
-                .detail("Values of this type have several forms that compare equal; which one is shown would depend on single rows.")
-                .hint("Group by text, a number, a date, a time, a timestamp, a boolean, an enum or a uuid.")
-                .at(e.pos)
-                .into());
+            return Err(Group::Type(scalar.ty().clone()).at(e.pos).into());
         }
         Ok((Key { expr: e.clone(), scalar, domain: None, label }, over_scans))
     }

@@ -20,8 +20,9 @@ use crate::bound::bounding::{self, Number};
 use crate::expr::Scalar;
 use crate::groups::key::Key;
 use crate::groups::{self, Groups};
-use crate::refusals::unsupported;
-use answer::ClientError;
+use crate::refusals::Refusal;
+use crate::refusals::aggregate::Aggregation;
+use crate::refusals::group::Group;
 use sql::ast::*;
 
 pub use model::{Ranking, Release};
@@ -73,9 +74,7 @@ impl Builder<'_, '_> {
         let own = self.requests.iter().map(|r| ("a quantile, min, max or mode", r.pos));
         let own = own.chain(self.distinct.iter().map(|d| (d.name(), d.pos))).next();
         if let Some((what, pos)) = own.filter(|_| !self.source.optional.is_empty()) {
-            let what = format!("{what} of public LEFT JOIN private");
-            let refused = unsupported(&what, pos).detail(found.why.clone());
-            return Err(refused.hint("Write an inner JOIN.").into());
+            return Err(Aggregation::Optional { what, why: found.why }.at(pos).into());
         }
         let mut cells = self.cells(&built, select, &found)?;
         cells.extend(self.of_values(&built, select, &found)?);
@@ -86,10 +85,7 @@ impl Builder<'_, '_> {
             return Ok(cells);
         }
         if !public_groups && !self.source.optional.is_empty() {
-            return Err(unsupported("public LEFT JOIN private with private groups", select.pos)
-                .detail(groups_why)
-                .hint("Group by keys whose values are public, or write an inner JOIN.")
-                .into());
+            return Err(Group::Optional { why: groups_why }.at(select.pos).into());
         }
         let units = self.parts.iter().any(|p| p.kind.counts_units()) || !public_groups;
         let public = public_groups.then_some(self.group_count);
@@ -101,7 +97,7 @@ impl Builder<'_, '_> {
             p.linf = p.in_one_group(bounding.rows()).ok_or_else(too_wide)?;
         }
         if self.parts.is_empty() && built.is_empty() {
-            return Err(nothing_depends(select.pos).into());
+            return Err(Aggregation::Constant.at(select.pos).into());
         }
         let mut expressions: Vec<&Scalar> = built.iter().map(|k| &k.scalar).collect();
         expressions.extend(self.parts.iter().filter_map(|p| p.kind.argument()));
@@ -110,10 +106,7 @@ impl Builder<'_, '_> {
         let by_given = |k: &Key| k.domain.as_ref().is_some_and(|(d, _)| d.is_given());
         let listed = built.iter().any(by_given) || only.iter().any(Scalar::is_given);
         if public_groups && self.parts.is_empty() && !given.is_empty() && listed {
-            return Err(unsupported("a condition on groups by a released value, without an aggregate,", select.pos)
-                .detail("A list of groups is made of public values alone, and no private row is read for it.")
-                .hint("Count as well, which is no dearer: SELECT minutes, count(*) FROM trips WHERE minutes > (SELECT avg(minutes) FROM trips) GROUP BY minutes.")
-                .into());
+            return Err(Group::Released.at(select.pos).into());
         }
         let release = Release {
             select: select.id,
@@ -146,27 +139,8 @@ impl Builder<'_, '_> {
 }
 
 /// Refuses groups that would all be dropped, at a price.
-fn one_unit_each(keys: &[Key], source: &PrivateSource, pos: Pos) -> ClientError {
-    let labels: Vec<&str> = keys.iter().map(|k| k.label.as_str()).collect();
-    let what = format!("GROUP BY {}, whose groups are of one unit each,", labels.join(", "));
+fn one_unit_each(keys: &[Key], source: &PrivateSource, pos: Pos) -> Refusal {
     let named = |binding: BindingId| source.named().any(|s| s.binding == binding);
-    let instead = match source.unit.columns.iter().find(|c| named(c.0)) {
-        Some((_, unit)) => format!(
-            "aggregate over the groups: SELECT avg(n) FROM (SELECT {unit}, k, count(*) AS n FROM … GROUP BY {unit}, k) t"
-        ),
-        None => "count without groups".into(),
-    };
-    unsupported(&what, pos)
-        .detail("A group comes back where many units share it: of these none would.")
-        .hint(format!("Group by something that many units share, or {instead}."))
-}
-
-/// A statement whose aggregates no row can change.
-fn nothing_depends(pos: Pos) -> ClientError {
-    ClientError::unsupported(
-        "a statement whose aggregates are the same whatever the rows hold is not supported",
-    )
-    .detail("It would read private rows for nothing: a sum of zeros is 0, and no noise would be drawn.")
-    .hint("Sum a value that rows can change, or write the number.")
-    .at(pos)
+    let unit = source.unit.columns.iter().find(|c| named(c.0)).map(|(_, unit)| unit.clone());
+    Group::OneUnitEach { keys: keys.iter().map(|k| k.label.clone()).collect(), unit }.at(pos)
 }

@@ -5,10 +5,12 @@
 //! integers where those may be reached; what is above it stays, and finishes over the rows that passed.
 
 use crate::aggregates::{Count, Sum};
+use crate::refusals::Refusal;
+use crate::refusals::price::Price;
+use crate::refusals::stream as refused;
 use crate::release::Release;
 use crate::syntax::grouping::has_aggregate;
 use crate::{Plan, PlanError, Question, Settings};
-use answer::{ClientError, SqlState};
 use bigdecimal::{BigDecimal, Zero};
 use dp::sparse::{self, Test};
 use dp::{Distribution, Noise, Sensitivity, Spec};
@@ -61,7 +63,7 @@ pub fn plan(
     let mut plan = crate::plan(&mut asked, policy, &settings, sizes)?;
     let [release] = plan.releases.as_mut_slice() else { return Err(one_release(terms.stream).into()) };
     let question = question(release, comparison, terms)?;
-    plan.charge = Some(terms.stream.charge().map_err(|e| undrawn(terms.stream, &e))?);
+    plan.charge = Some(terms.stream.charge().map_err(|e| undrawn(terms.stream, e))?);
     plan.noise = format!("that of stream \"{}\"", terms.stream.name);
     plan.question = Some(question);
     if let Some(found) = find(&mut plan.statement.query, id) {
@@ -118,34 +120,27 @@ impl Comparison {
 
 fn comparison(select: &Select, stream: &Stream) -> Result<Comparison> {
     let Some(having) = &select.having else {
-        return Err(refuse(
-            stream,
-            "a statement over private rows without HAVING is no question to a stream",
-            select.pos,
-        ));
+        return Err(refused::Question::NoHaving { stream: stream.name.clone() }.at(select.pos).into());
     };
     let ExprKind::Binary { op, left, right } = &having.kind else {
-        return Err(no_comparison(stream, having));
+        return Err(no_comparison(stream, having).into());
     };
     let test = match op {
         BinaryOp::Gt => Test::Above,
         BinaryOp::Ge => Test::AtLeast,
         BinaryOp::Lt => Test::Below,
         BinaryOp::Le => Test::AtMost,
-        _ => return Err(no_comparison(stream, having)),
+        _ => return Err(no_comparison(stream, having).into()),
     };
     let (tested, constant, test) = match (&left.kind, &right.kind) {
         (ExprKind::Aggregate(_), _) => (left, right, test),
         (_, ExprKind::Aggregate(_)) => (right, left, test.mirrored()),
-        _ => return Err(no_comparison(stream, having)),
+        _ => return Err(no_comparison(stream, having).into()),
     };
     let Some(threshold) = number(constant) else {
-        return Err(ClientError::unsupported("the threshold of a question must be a constant number")
-            .hint("Write HAVING count(*) > 100, or > $1 with a value for $1.")
-            .at(constant.pos.or(having.pos))
-            .into());
+        return Err(refused::Question::Threshold.at(constant.pos.or(having.pos)).into());
     };
-    let ExprKind::Aggregate(a) = &tested.kind else { return Err(no_comparison(stream, having)) };
+    let ExprKind::Aggregate(a) = &tested.kind else { return Err(no_comparison(stream, having).into()) };
     let (tested, against, average) = match a.name {
         "avg" => (less(a, &threshold, tested), BigDecimal::zero(), true),
         _ => ((**tested).clone(), threshold.clone(), false),
@@ -215,24 +210,12 @@ fn tells_no_more(found: &Found<'_>, tested: &Expr, stream: &Stream) -> Result<()
     let shown = found.select.items.iter().map(|i| &i.expr).chain(found.order_by.iter().map(|o| &o.expr));
     for e in shown.filter(|e| has_aggregate(e)) {
         if !stream.variant.tells_numbers() {
-            let what = "a number cannot be selected in a question to this stream";
-            let hint = format!(
-                "Stream \"{}\" ({}) tells which groups pass, and no number: select the keys alone.",
-                stream.name,
-                stream.variant.word()
-            );
-            return Err(ClientError::unsupported(what).hint(hint).at(e.pos).into());
+            let (stream, variant) = (stream.name.clone(), stream.variant.word());
+            return Err(refused::Question::Number { stream, variant }.at(e.pos).into());
         }
         if let Some(other) = e.aggregates().into_iter().find(|a| *a != tested) {
             let average = matches!(&other.kind, ExprKind::Aggregate(a) if a.name == "avg");
-            let hint = if average {
-                "An average would need a count of its own: test a sum or a count to see its number, or leave it out."
-            } else {
-                "The stream answers with the tested aggregate; ask for others apart, or without the stream: SET \
-                 noisegate.stream = DEFAULT."
-            };
-            let what = "a question tells its group keys and the aggregate that it tests, and no other";
-            return Err(ClientError::unsupported(what).hint(hint).at(other.pos).into());
+            return Err(refused::Question::Other { average }.at(other.pos).into());
         }
     }
     Ok(())
@@ -243,11 +226,7 @@ fn question(release: &mut Release, comparison: Comparison, terms: Terms<'_>) -> 
     let stream = terms.stream;
     let pos = comparison.tested.pos;
     if !release.public_groups {
-        return Err(ClientError::unsupported("a question to a stream needs public groups")
-            .detail(format!("Groups are {}.", release.groups_why))
-            .hint("Group by columns whose values are public, or ask about one group: WHERE k = 'a'.")
-            .at(pos)
-            .into());
+        return Err(refused::Question::PrivateGroups { why: release.groups_why.clone() }.at(pos).into());
     }
     let [part] = release.parts.as_slice() else { return Err(one_release(stream).into()) };
     let [(_, output)] = release.outputs.as_slice() else { return Err(one_release(stream).into()) };
@@ -261,19 +240,11 @@ fn question(release: &mut Release, comparison: Comparison, terms: Terms<'_>) -> 
         _ => return Err(one_release(stream).into()),
     };
     if stream.variant.is_monotone() {
-        let what = match comparison.test {
-            Test::Above if least >= BigDecimal::zero() => None,
-            Test::Above => Some("a sum of values that may be negative is no question to this stream"),
-            _ => Some("only > is a question to this stream"),
-        };
-        if let Some(what) = what {
-            let hint = format!(
-                "Stream \"{}\" ({}) takes whether a count or a sum of non-negative values exceeds a number. \
-                 noisegate.streams lists the others.",
-                stream.name,
-                stream.variant.word()
-            );
-            return Err(ClientError::unsupported(what).hint(hint).at(pos).into());
+        let (stream, variant) = (stream.name.clone(), stream.variant.word());
+        match comparison.test {
+            Test::Above if least >= BigDecimal::zero() => {}
+            Test::Above => return Err(refused::Question::Falling { stream, variant }.at(pos).into()),
+            _ => return Err(refused::Question::NotAbove { stream, variant }.at(pos).into()),
         }
     }
     let (n, d) = fraction(&comparison.against);
@@ -302,32 +273,16 @@ fn fraction(x: &BigDecimal) -> (BigInt, BigInt) {
     if scale >= 0 { (digits, power) } else { (digits * power, BigInt::from(1)) }
 }
 
-fn refuse(stream: &Stream, what: &str, pos: Pos) -> PlanError {
-    ClientError::unsupported(what).hint(shape(stream)).at(pos).into()
+fn no_comparison(stream: &Stream, having: &Expr) -> Refusal {
+    refused::Question::NoComparison { stream: stream.name.clone() }.at(having.pos)
 }
 
-fn no_comparison(stream: &Stream, having: &Expr) -> PlanError {
-    refuse(stream, "a question to a stream is one comparison of one aggregate with a number", having.pos)
+fn one_release(stream: &Stream) -> Refusal {
+    refused::Question::NoAggregate { stream: stream.name.clone() }.at(None)
 }
 
-fn one_release(stream: &Stream) -> ClientError {
-    ClientError::unsupported(
-        "this statement is no question to a stream: it is not one aggregate over private rows",
-    )
-    .hint(shape(stream))
-}
-
-fn shape(stream: &Stream) -> String {
-    format!(
-        "While stream \"{}\" is selected, write SELECT … HAVING count(*) > 100, with a count, sum or avg, and <, <=, > or \
-         >=; other conditions go to WHERE. To pay for the statement instead: SET noisegate.stream = DEFAULT.",
-        stream.name
-    )
-}
-
-fn undrawn(stream: &Stream, e: &dp::DpError) -> ClientError {
-    let what = format!("the noise of stream \"{}\" cannot be drawn: {e}", stream.name);
-    ClientError::new(SqlState::INVALID_PARAMETER_VALUE, what)
+fn undrawn(stream: &Stream, why: dp::DpError) -> Refusal {
+    Price::StreamUndrawn { stream: stream.name.clone(), why }.at(None)
 }
 
 #[cfg(test)]

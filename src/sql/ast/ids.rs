@@ -1,6 +1,5 @@
-//! Numbers of what a statement holds, each of a type of its own, and the list that the numbers of relations point into.
+//! Numbers of what a statement holds, each of a type of its own.
 
-use super::query::Binding;
 use std::fmt;
 
 /// A number that a statement gives out, in order.
@@ -37,7 +36,7 @@ macro_rules! id {
 }
 
 id! {
-    /// The number of a relation in FROM, which its columns refer to. A statement's own are places in [`Bindings`]; those that a plan
+    /// The number of a relation in FROM, which its columns refer to. A statement's own are places in its list; those that a plan
     /// adds follow them.
     BindingId
 }
@@ -50,47 +49,4 @@ id! {
 id! {
     /// The number of a CTE, unique in its statement.
     CteId
-}
-
-/// The relations of a statement, by their numbers.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Bindings(Vec<Binding>);
-
-impl Bindings {
-    /// The relation of a number; None for one that the statement does not have.
-    pub fn get(&self, id: BindingId) -> Option<&Binding> {
-        self.0.get(id.0)
-    }
-
-    /// The same, to be changed.
-    pub fn get_mut(&mut self, id: BindingId) -> Option<&mut Binding> {
-        self.0.get_mut(id.0)
-    }
-
-    /// The number of the next relation.
-    pub fn next(&self) -> BindingId {
-        BindingId(self.0.len())
-    }
-
-    /// Adds a relation, and says its number.
-    pub fn push(&mut self, binding: Binding) -> BindingId {
-        let id = self.next();
-        self.0.push(binding);
-        id
-    }
-
-    /// The relations with their numbers, in order.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (BindingId, &Binding)> {
-        self.0.iter().enumerate().map(|(i, b)| (BindingId(i), b))
-    }
-
-    /// The relations, to be changed.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Binding> {
-        self.0.iter_mut()
-    }
-
-    /// Whether nothing is read.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
 }

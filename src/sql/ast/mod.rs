@@ -4,6 +4,7 @@
 //! here, (binding, column), so no alias can capture another. `query` has the clauses, `expr` what stands in them, and
 //! `walk` the one way through both.
 
+mod bindings;
 mod expr;
 mod frame;
 mod ids;
@@ -12,6 +13,7 @@ mod size;
 mod visit;
 mod walk;
 
+pub use bindings::Bindings;
 pub use expr::*;
 pub use frame::*;
 pub use ids::*;

@@ -7,7 +7,7 @@ use crate::aggregates::estimator::Output;
 use crate::aggregates::grid::{grid, result_type};
 use crate::aggregates::part::PartKind;
 use crate::expr::{GridValue, Scalar, filtered, is, moments, unbounded};
-use answer::{ClientError, SqlState};
+use crate::refusals::aggregate::{Aggregation, Shows};
 use bigdecimal::{BigDecimal, Zero};
 use schema::SqlType;
 use sql::ast::*;
@@ -49,12 +49,9 @@ impl Builder<'_, '_> {
     }
 
     /// Refuses DISTINCT, or another number of arguments.
-    fn other<T>(&self, call: &Call<'_>, arguments: &str) -> Result<T> {
+    fn other<T>(&self, call: &Call<'_>, arguments: &'static str) -> Result<T> {
         match call.aggregate.distinct {
-            true => {
-                let what = format!("DISTINCT in {} over private rows", call.aggregate.name);
-                Err(self.of_released(&what, call).into())
-            }
+            true => Err(self.of_released(Shows::Distinct, call).into()),
             false => call.takes(arguments),
         }
     }
@@ -125,9 +122,7 @@ impl Builder<'_, '_> {
 /// The argument of a statistic: a number within bounds.
 fn number(x: &Scalar, name: &str, pos: Pos) -> Result<Scalar> {
     if !x.ty().is_number() {
-        let ty = x.ty().sql_name().replace("pg_catalog.", "");
-        let m = format!("{name} of type {ty} is not supported");
-        return Err(ClientError::new(SqlState::UNDEFINED_FUNCTION, m).at(pos).into());
+        return Err(Aggregation::Statistic { name: name.to_owned(), ty: x.ty().clone() }.at(pos).into());
     }
     if x.bound().finite().is_none() {
         return Err(unbounded(x, pos).into());

@@ -6,6 +6,7 @@ use crate::aggregates::drawn::{Drawn, Released};
 use crate::aggregates::estimator::{Estimator, Followed};
 use crate::aggregates::part::Part;
 use crate::noise::number::Number;
+use crate::refusals::interval::Unfollowed;
 use crate::words::short;
 use bigdecimal::{BigDecimal, ToPrimitive};
 
@@ -53,8 +54,8 @@ impl Estimator for Moment {
         Followed::Known
     }
 
-    fn unforeseen(&self) -> &'static str {
-        "a variance or a covariance"
+    fn unforeseen(&self) -> Unfollowed {
+        Unfollowed::Moment
     }
 
     fn error95(&self, drawn: &Drawn<'_>) -> String {

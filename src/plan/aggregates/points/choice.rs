@@ -2,12 +2,12 @@
 
 use super::chosen::Points;
 use super::grid::pick;
-use crate::aggregates::builder::{Builder, Call, Result, refuse, too_wide};
+use crate::aggregates::builder::{Builder, Call, Result, too_wide};
 use crate::aggregates::entry::{Entry, Form};
 use crate::aggregates::estimator::Output;
 use crate::expr::Scalar;
 use crate::quantile_ends;
-use answer::{ClientError, SqlState};
+use crate::refusals::aggregate::{Aggregation, Shows};
 use bigdecimal::{BigDecimal, Signed};
 use dp::{Pick, Ratio};
 use schema::SqlType;
@@ -74,17 +74,14 @@ impl Call<'_> {
         let a = self.aggregate;
         match a.within_group.as_slice() {
             [by] if a.args.len() == args && a.order_by.is_empty() => Ok(by),
-            _ => {
-                let m = format!("{} is written {}(…) WITHIN GROUP (ORDER BY x)", a.name, a.name);
-                Err(ClientError::new(SqlState::UNDEFINED_FUNCTION, m).at(self.pos).into())
-            }
+            _ => Err(Aggregation::Ordered(a.name).at(self.pos).into()),
         }
     }
 
     /// Refuses DISTINCT, which would ask for something else.
     pub(super) fn not_distinct(&self) -> Result<()> {
         match self.aggregate.distinct {
-            true => Err(refuse(&format!("DISTINCT in {}", self.aggregate.name), self.pos)),
+            true => Err(Aggregation::Distinct(self.aggregate.name).at(self.pos).into()),
             false => Ok(()),
         }
     }
@@ -103,8 +100,7 @@ impl Builder<'_, '_> {
         let scalar = self.lower(x)?;
         if scalar.ty().is_text() {
             // In the order of a collation, of which no text says which is the next value.
-            let what = format!("{} of texts over private rows", call.aggregate.name);
-            return Err(self.of_released(&what, call).into());
+            return Err(self.of_released(Shows::Texts, call).into());
         }
         let ty = scalar.ty().clone();
         self.chosen(call, x, &scalar, vec![which], false, ty)
@@ -122,8 +118,8 @@ impl Builder<'_, '_> {
         let picks: Vec<Pick> =
             list.unwrap_or(args).iter().map(|f| fraction(f, by.desc)).collect::<Result<_>>()?;
         if picks.is_empty() || picks.len() > MOST_FRACTIONS {
-            let m = format!("{} takes from 1 to {MOST_FRACTIONS} fractions", call.aggregate.name);
-            return Err(ClientError::new(SqlState::INVALID_PARAMETER_VALUE, m).at(call.pos).into());
+            let (name, most) = (call.aggregate.name, MOST_FRACTIONS);
+            return Err(Aggregation::Fractions { name, most }.at(call.pos).into());
         }
         let scalar = self.lower(&by.expr)?;
         let ty = if between { SqlType::Float8 } else { scalar.ty().clone() };
@@ -166,11 +162,7 @@ impl Builder<'_, '_> {
         let scalar = self.lower(x)?;
         let (true, Pick::Quantile(q)) = (scalar.ty().is_number(), q) else {
             return match asked {
-                true => Err(ClientError::unsupported("an interval of this quantile is not supported")
-                    .detail("Quantiles of numbers have one, strictly between the least and the greatest value.")
-                    .hint("Write noisegate.low(percentile_cont(0.05) WITHIN GROUP (ORDER BY x)), or leave the interval away.")
-                    .at(e.pos)
-                    .into()),
+                true => Err(Aggregation::Interval.at(e.pos).into()),
                 false => Ok(()),
             };
         };
@@ -208,15 +200,11 @@ fn fraction(e: &Expr, desc: bool) -> Result<Pick> {
         _ => constant(e),
     };
     let Some(value) = value.map(|v| v.normalized()).filter(|v| v.fractional_digit_count() <= DIGITS) else {
-        return Err(ClientError::unsupported("a fraction that is not a constant is not supported")
-            .hint("Write a number from 0 to 1 with at most nine digits: percentile_cont(0.5).")
-            .at(e.pos)
-            .into());
+        return Err(Aggregation::Fraction.at(e.pos).into());
     };
     let one = BigDecimal::from(1);
     if value.is_negative() || value > one {
-        let m = format!("percentile value {} is not between 0 and 1", value.to_plain_string());
-        return Err(ClientError::new(SqlState(*b"22003"), m).at(e.pos).into());
+        return Err(Aggregation::FractionRange(value.to_plain_string()).at(e.pos).into());
     }
     let value = if desc { one - value } else { value };
     match dp::ratio(&value) {

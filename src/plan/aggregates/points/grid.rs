@@ -8,7 +8,7 @@ use crate::expr::domain::Domain;
 use crate::expr::{Scalar, filtered, nearest, unbounded};
 use crate::groups;
 use crate::groups::key::Key;
-use answer::ClientError;
+use crate::refusals::aggregate::Aggregation;
 use bigdecimal::{BigDecimal, RoundingMode};
 use dp::Pick;
 use schema::SqlType;
@@ -56,11 +56,7 @@ impl Builder<'_, '_> {
     ) -> Result<(Key, Axis)> {
         let ty = scalar.ty().clone();
         if !ty.is_number() && !ty.is_datetime() {
-            let shown = ty.sql_name().replace("pg_catalog.", "");
-            return Err(ClientError::unsupported(format!("{name} of type {shown} is not supported"))
-                .hint("Numbers, dates and timestamps have quantiles; mode() WITHIN GROUP (ORDER BY x) finds the most frequent of public values.")
-                .at(x.pos)
-                .into());
+            return Err(Aggregation::Quantile { name: name.to_owned(), ty }.at(x.pos).into());
         }
         if scalar.bound().finite().is_none() {
             return Err(unbounded(scalar, x.pos).into());
@@ -90,14 +86,8 @@ impl Builder<'_, '_> {
         let each = self.policy.limits.max_public_groups / self.group_count.max(1);
         let most = u32::try_from(each).map_or(most, |each| most.min(each));
         if most < LEAST_POINTS {
-            return Err(ClientError::unsupported(format!(
-                "{name} in {} groups is not supported",
-                self.group_count
-            ))
-            .detail("Groups and the points of a quantile make more cells than limits.max_public_groups.")
-            .hint("Group by something with fewer values.")
-            .at(x.pos)
-            .into());
+            let (name, groups) = (name.to_owned(), self.group_count);
+            return Err(Aggregation::QuantileGroups { name, groups }.at(x.pos).into());
         }
         let step = distance(&ty, &low, &high, scalar.lattice(), most);
         let ends = [(&low, RoundingMode::Floor), (&high, RoundingMode::Ceiling)];

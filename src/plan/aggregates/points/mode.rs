@@ -14,15 +14,13 @@ use crate::expr::domain::Domain;
 use crate::expr::{Scalar, filtered};
 use crate::groups;
 use crate::groups::key::Key;
-use answer::ClientError;
+use crate::refusals::Refusal;
+use crate::refusals::aggregate::Aggregation;
 use bigdecimal::BigDecimal;
 use dp::Pick;
 use num_bigint::BigInt;
 use schema::SqlType;
 use sql::ast::*;
-
-/// What to write where nobody says which values there are.
-const LISTED: &str = "List the values: mode() WITHIN GROUP (ORDER BY x) … WHERE x IN ('a', 'b').";
 
 /// How far days are apart on a grid.
 const SECONDS_OF_A_DAY: u32 = 86_400;
@@ -50,11 +48,7 @@ impl Builder<'_, '_> {
         let [mut key] = keys;
         // NULL is no value.
         let Some((domain, _)) = key.domain.take().filter(|_| found.public) else {
-            return Err(ClientError::unsupported("mode() of values that are not public is not supported")
-                .detail(found.why)
-                .hint(LISTED)
-                .at(pos)
-                .into());
+            return Err(Aggregation::ModePrivate { why: found.why }.at(pos).into());
         };
         let ty = key.scalar.ty().clone();
         let (key, axis) = if self.public {
@@ -123,11 +117,6 @@ fn fits(values: &[String]) -> bool {
 }
 
 /// Refuses values that a fetch over private groups cannot tell by its own text.
-fn unlisted(label: &str, pos: Pos) -> ClientError {
-    ClientError::unsupported("mode() of values that are not listed, with private groups, is not supported")
-        .detail(format!(
-            "Beside private groups the statement has to say which values {label} may have, at most {MOST_PRIVATE_POINTS}."
-        ))
-        .hint(LISTED)
-        .at(pos)
+fn unlisted(label: &str, pos: Pos) -> Refusal {
+    Aggregation::ModeUnlisted { of: label.to_owned(), most: MOST_PRIVATE_POINTS }.at(pos)
 }

@@ -1,0 +1,111 @@
+//! Refusals of expressions over single rows.
+
+use schema::SqlType;
+
+/// What is wrong with an expression.
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    /// A number without bounds: this column, or what is computed.
+    Unbounded(Option<String>),
+    /// A text that is no value of a type, which is called so.
+    Invalid { ty: &'static str, text: Option<String> },
+    /// A pattern that ends in its escape character.
+    Escape,
+    /// No condition, where this asks for one.
+    Condition(String),
+    /// An aggregate inside another, or in WHERE.
+    Aggregate,
+    /// A window inside an aggregate.
+    Window,
+    /// A function that is not on the list, as the analyst calls it.
+    Function(String),
+    /// No arguments.
+    NoArguments,
+    /// An argument that is no constant.
+    Inconstant(Constant),
+    /// `age` from a day that is not written.
+    AgeOfToday,
+    /// More digits than there are, or a number that is none of them.
+    Digits,
+    /// An interval of private rows, by `noisegate.low` or another of this name.
+    Interval(&'static str),
+    /// The clock.
+    Session,
+    /// IN or EXISTS where no rule reads one.
+    Members,
+    /// A subquery that was not released.
+    Subquery,
+    /// A column of the query around.
+    Outer,
+    /// A parameter of this number.
+    Param(usize),
+    /// ANY or ALL over no list.
+    Any,
+    /// IN over no constants.
+    List,
+    /// An array.
+    Array,
+    /// An item's number.
+    Output,
+    /// A member of what has none.
+    Member,
+    /// Branches of several types.
+    Branches,
+    /// No truth value where AND, OR or NOT asks for one.
+    Truth,
+    /// A comparison of a type of which nothing is known.
+    Compared,
+    /// A comparison of two types.
+    Sides,
+    /// A comparison of texts that are padded.
+    Padded,
+    /// A comparison of texts that are equal in several spellings.
+    Spelled,
+    /// A cast between these types.
+    Cast(SqlType, SqlType),
+    /// A cast of this to text.
+    CastToText(SqlType),
+    /// A cast to a time of so many digits.
+    CastToTime,
+    /// A cast of this constant to a time.
+    ConstantTime,
+    /// No time.
+    NoTime,
+    /// A precision that no number has.
+    Precision,
+    /// A scale that no number has.
+    Scale,
+    /// LIKE over texts that are equal in several spellings.
+    LikeSpelled,
+    /// LIKE over no text.
+    LikeOf,
+    /// NaN or an infinity, computed with.
+    Special,
+    /// A constant of too many digits.
+    Long,
+}
+
+/// What has to be a constant.
+#[derive(Clone, Debug)]
+pub(crate) enum Constant {
+    /// The separator of `concat_ws`.
+    Separator,
+    /// The stride of `date_bin`.
+    Stride,
+    /// The format of this function.
+    Format(String),
+    /// The zone of `timezone`.
+    Timezone,
+    /// The zone of AT TIME ZONE.
+    Zone,
+    /// The field of `date_part`.
+    Field,
+    /// The unit of `date_trunc`.
+    Unit,
+    /// The digits of a rounding.
+    Digits,
+    /// The pattern of LIKE.
+    Like,
+    /// A regular expression.
+    Pattern,
+}
