@@ -28,7 +28,13 @@ fn folder() -> tempfile::TempDir {
 /// A dataset-wide budget and a quota, as a policy has them.
 fn terms() -> Terms {
     let budgets = [("everyone", Scope::Dataset), ("analyst", Scope::User)].map(|(name, scope)| {
-        Budget::new(name, scope, Accounting::Zcdp, 1_000_000.into(), "1e-6".parse().unwrap())
+        Budget::new(
+            name,
+            scope,
+            Accounting::Notion(noisegate::dp::Notion::Zcdp),
+            1_000_000.into(),
+            "1e-6".parse().unwrap(),
+        )
     });
     Terms::unchecked(&budgets, "riders.rider_id")
 }

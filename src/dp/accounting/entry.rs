@@ -4,6 +4,9 @@ use super::cost::{Cost, Unpriced};
 use super::kinds::{Kind, Rule};
 use crate::{Event, Guarantee, Ratio};
 
+/// A cost, or why there is none.
+type Priced = Result<Cost, Unpriced>;
+
 /// What is known of a notion.
 pub(super) struct Entry {
     /// The word of policies and ledgers.
@@ -25,13 +28,13 @@ pub(super) struct Entry {
     /// Its column of the table of mechanisms (soundness rule 21).
     pub rule: fn(Kind) -> Rule,
     /// What noise costs.
-    pub drawn: fn(&[Event]) -> Result<Cost, Unpriced>,
+    pub drawn: fn(&[Event]) -> Priced,
     /// What so many uses of an ε-DP mechanism cost.
-    pub pure: fn(&Ratio, u32) -> Result<Cost, Unpriced>,
+    pub pure: fn(&Ratio, u32) -> Priced,
     /// The same of one of bounded range, where that is less.
-    pub bounded_range: fn(&Ratio, u32) -> Result<Cost, Unpriced>,
+    pub bounded_range: fn(&Ratio, u32) -> Priced,
     /// What so many uses of a concentrated or Gaussian mechanism cost, the latter with a δ of its own.
-    pub gaussian: fn(&Guarantee, u32, Option<&Ratio>) -> Option<Result<Cost, Unpriced>>,
+    pub gaussian: fn(&Guarantee, u32, Option<&Ratio>) -> Option<Priced>,
     /// The largest loss that implies ε, given δ and the part of it for private groups. None where none does.
     pub limit: fn(&Ratio, &Ratio, &Ratio) -> Option<Cost>,
     /// What is missing where there is no limit.

@@ -69,8 +69,11 @@ impl Kind {
     }
 }
 
+/// What a notion says of each mechanism.
+type RuleOf = fn(Kind) -> Rule;
+
 /// The table of mechanisms and notions, in Markdown: each notion's rule of each mechanism.
-pub(super) fn table(notions: &[(&str, fn(Kind) -> Rule)]) -> String {
+pub(super) fn table(notions: &[(&str, RuleOf)]) -> String {
     // A bar inside a formula is written with a backslash.
     let cell = |text: &str| text.replace('|', "\\|");
     let words = |word: &str| format!(" {word} |").repeat(notions.len());

@@ -99,7 +99,7 @@ settings! {
         takes: Takes::Number { low: (1, 9), high: (1000, 0), below: false, words: "a number from 1e-9 to 1000" },
         first: First::Policy("statement.epsilon", |policy| plan::words::decimal(&policy.epsilon)),
         read: Read::Plan(|own, plan| {
-            plan.epsilon = own.ratio(NoisegateSetting::Epsilon).unwrap_or_else(|| plan.epsilon.clone());
+            plan.epsilon = own.ratio(NoisegateSetting::Epsilon).unwrap_or(plan.epsilon);
         }),
         description: "What one statement costs: its epsilon. A larger one buys less noise.",
         meaning: "what one statement costs, `noisegate.min_epsilon` at least; a larger one buys less noise",
@@ -121,7 +121,7 @@ settings! {
         takes: Takes::Number { low: (1, 28), high: (1, 3), below: true, words: "a number from 1e-28 to below 0.001" },
         first: First::Policy("statement.delta", |policy| plan::words::decimal(&policy.delta)),
         read: Read::Plan(|own, plan| {
-            plan.delta = own.ratio(NoisegateSetting::Delta).unwrap_or_else(|| plan.delta.clone());
+            plan.delta = own.ratio(NoisegateSetting::Delta).unwrap_or(plan.delta);
         }),
         description: "The delta of one statement, spent where the groups of its result do not follow from the policy or the statement.",
         meaning: "δ of one statement, spent where groups are private",
