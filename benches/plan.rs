@@ -63,19 +63,8 @@ fn plan_and_emit(c: &mut Criterion) {
         serde_json::from_str(include_str!("../tests/policy/schema.json")).expect("a snapshot");
     let policy = raw.check(&schema).expect("the policy fits the schema");
     let settings = Settings {
-        epsilon: Ratio::new(1, 2),
-        accuracy: None,
-        delta: Ratio::new(1, 100_000_000),
-        max_groups: 4,
-        max_rows: 8,
-        chosen_rows: None,
-        total_rows: None,
-        old_extract: false,
-        question: false,
-        zone: plan::UTC.into(),
-        mechanism: noisegate::dp::Preference::Auto,
-        ends: plan::Ends::default(),
         budgets: vec![("bench".into(), noisegate::dp::Notion::Approx)],
+        ..Settings::new(Ratio::new(1, 2), Ratio::new(1, 100_000_000), 4, 8)
     };
     let sizes: plan::Sizes = policy
         .tables

@@ -69,19 +69,8 @@ fn resolved(sql: &str, policy: &Policy) -> Option<Statement> {
 
 fn settings() -> Settings {
     Settings {
-        epsilon: Ratio::new(1, 2),
-        accuracy: None,
-        delta: Ratio::new(1, 100_000_000),
-        max_groups: 4,
-        max_rows: 8,
-        chosen_rows: None,
-        total_rows: None,
-        old_extract: false,
-        question: false,
-        zone: plan::UTC.into(),
-        mechanism: noisegate::dp::Preference::Auto,
-        ends: plan::Ends::default(),
         budgets: vec![("bench".into(), noisegate::dp::Notion::Approx)],
+        ..Settings::new(Ratio::new(1, 2), Ratio::new(1, 100_000_000), 4, 8)
     }
 }
 

@@ -47,6 +47,16 @@ impl Rel {
     }
 }
 
+/// The clauses of a query behind its SELECT.
+#[derive(Clone, Copy, Default)]
+struct Behind<'a> {
+    order_by: &'a [OrderItem],
+    /// LIMIT or OFFSET leaves rows out.
+    cut: bool,
+    /// How many rows are asked for, where ORDER BY says which.
+    first: Option<u32>,
+}
+
 /// A walk over a statement that knows of each relation in it whether it is public, private or released. It looks for what is to be
 /// written in another way; or builds the releases.
 struct Walk<'a> {
@@ -213,7 +223,7 @@ impl<'a> Walk<'a> {
         match &q.body {
             Body::Select(s) => {
                 let cut = q.limit.is_some() || q.offset.is_some();
-                self.select(s, &q.order_by, cut, release::ranking::limit(q))
+                self.select(s, Behind { order_by: &q.order_by, cut, first: release::ranking::limit(q) })
             }
             body => {
                 let rel = self.body(body)?;
@@ -231,7 +241,7 @@ impl<'a> Walk<'a> {
 
     fn body(&mut self, body: &'a Body) -> Result<Rel, Stop> {
         match body {
-            Body::Select(s) => self.select(s, &[], false, None),
+            Body::Select(s) => self.select(s, Behind::default()),
             Body::Query(q) => self.query(q),
             Body::SetOp { op, all, left, right } => {
                 let union_all = *all && *op == SetOp::Union;
@@ -296,27 +306,14 @@ impl<'a> Walk<'a> {
     }
 
     /// Where facts are missing, it goes on as if the SELECT were released, for others that are.
-    fn select(
-        &mut self,
-        s: &'a Select,
-        order_by: &'a [OrderItem],
-        cut: bool,
-        first: Option<u32>,
-    ) -> Result<Rel, Stop> {
-        match self.select_over(s, order_by, cut, first) {
+    fn select(&mut self, s: &'a Select, behind: Behind<'a>) -> Result<Rel, Stop> {
+        match self.select_over(s, behind) {
             Err(Stop::Refused(_)) if self.facts.are_missing() => Ok(Rel::Released),
             done => done,
         }
     }
 
-    /// `first`: how many rows are asked for, where ORDER BY says which.
-    fn select_over(
-        &mut self,
-        s: &'a Select,
-        order_by: &'a [OrderItem],
-        cut: bool,
-        first: Option<u32>,
-    ) -> Result<Rel, Stop> {
+    fn select_over(&mut self, s: &'a Select, behind: Behind<'a>) -> Result<Rel, Stop> {
         let before = self.released;
         let mut kinds = Vec::new();
         let mut on = Vec::new();
@@ -335,7 +332,7 @@ impl<'a> Walk<'a> {
             .iter()
             .map(|i| &i.expr)
             .chain(&s.having)
-            .chain(order_by.iter().map(|o| &o.expr))
+            .chain(behind.order_by.iter().map(|o| &o.expr))
             .collect();
         let around = if rel == Rel::Public && !s.from.is_empty() { Rel::Public } else { Rel::Released };
         let keys = released_keys(s);
@@ -372,18 +369,18 @@ impl<'a> Walk<'a> {
             if !s.grouping_sets.is_empty() {
                 return Err(sets_of_rows(s.pos).into());
             }
-            if cut {
+            if behind.cut {
                 return Err(cut_off(s.pos).into());
             }
             // What it is read as, and whether it is of one unit, is seen here first.
-            self.flattener().selected(None, s, order_by, flatten::Place::TOP, s.pos)?;
+            self.flattener().selected(None, s, behind.order_by, flatten::Place::TOP, s.pos)?;
             return Ok(Rel::Private);
         }
         if !grouped {
             if s.having.is_some() {
                 return Err(unsupported("HAVING without an aggregate", s.pos).into());
             }
-            if cut || !order_by.is_empty() {
+            if behind.cut || !behind.order_by.is_empty() {
                 return Err(ordered_rows(s.pos).into());
             }
             return Ok(Rel::Private);
@@ -392,7 +389,7 @@ impl<'a> Walk<'a> {
             self.matched(Rewrite::Ages(s.id), unsupported("a sum or an average of ages", s.pos))?;
         }
         if self.matches.is_none() {
-            self.build(s, order_by, &above, first)?;
+            self.build(s, behind, &above)?;
         } else {
             self.released += 1;
         }
@@ -400,21 +397,22 @@ impl<'a> Walk<'a> {
     }
 
     /// Builds the releases of a SELECT. `above`: every expression over its aggregates.
-    fn build(
-        &mut self,
-        s: &'a Select,
-        order_by: &[OrderItem],
-        above: &[&Expr],
-        first: Option<u32>,
-    ) -> Result<(), Stop> {
+    fn build(&mut self, s: &'a Select, behind: Behind<'_>, above: &[&Expr]) -> Result<(), Stop> {
         let given = (self.policy, self.settings, self.facts);
         if s.grouping_sets.is_empty() {
             let (keys, mut flattener) = (released_keys(s), self.flattener());
             let builder = Builder::new(&mut flattener, self.policy, self.settings, self.facts, s)?;
             let mut releases = builder.build(s, &keys, &keys, above)?;
-            if let (Some(_), [release]) = (first, releases.as_slice()) {
+            if let (Some(_), [release]) = (behind.first, releases.as_slice()) {
                 let groups = if release.public_groups { groups::size(&release.keys, self.facts) } else { 0 };
-                release::ranking::decide(&mut releases, s, order_by, first, groups, self.settings);
+                release::ranking::decide(
+                    &mut releases,
+                    s,
+                    behind.order_by,
+                    behind.first,
+                    groups,
+                    self.settings,
+                );
             }
             self.releases.extend(releases);
         } else {
