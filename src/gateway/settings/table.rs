@@ -209,7 +209,7 @@ settings! {
         first: First::Always("off"),
         read: Read::Text(None),
         description: "Whether estimates over what was collected are cut to what can be: none below 0, and all parts together the whole.",
-        meaning: "whether estimates over what was [collected](collecting.md#asking) are cut to what can be",
+        meaning: "whether estimates over what was collected are cut to what can be",
     };
     /// Whether numbers have an interval beside them.
     Intervals = Entry {
@@ -238,7 +238,7 @@ settings! {
         // Plans of questions to a stream are not kept.
         read: Read::Answer,
         description: "The stream of the policy that statements over private rows are questions to; empty for none.",
-        meaning: "statements over private rows are questions to it; see [streams.md](streams.md)",
+        meaning: "statements over private rows are questions to it",
     };
     /// The ended stream that the next question may open anew.
     StreamReopen = Entry {
@@ -278,10 +278,7 @@ pub(super) const STREAM_ACCURACY: &str = "noisegate.stream_accuracy";
 /// What is shown under such names and never set, and what the document says of it.
 const SHOWN: [(&str, &str); 2] = [
     (MIN_EPSILON, "the least price, which is the policy's `statement.min_epsilon`"),
-    (
-        STREAM_ACCURACY,
-        "how far the answers of the stream that is asked will be off at most: see [streams.md](streams.md)",
-    ),
+    (STREAM_ACCURACY, "how far the answers of the stream that is asked will be off at most"),
 ];
 
 /// The reference of the settings, as a table of Markdown.

@@ -63,7 +63,8 @@ impl<'a> Walk<'a> {
         if most > MOST_ROWS && self.matches.is_none() {
             return Err(too_many(pos).into());
         }
-        self.staged(q, releases, Some(most.max(1)), pos)
+        // Where it only looks, nothing is known of the groups that leave fewer rows than LIMIT.
+        self.staged(q, releases, Some(most.clamp(1, MOST_ROWS)), pos)
     }
 
     fn staged(
