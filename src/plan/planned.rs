@@ -1,12 +1,9 @@
 //! A planned statement, and what is said of it.
 
 use crate::cut::grouping_sets::GroupingSets;
-use crate::facts::PlanError;
 use crate::own::given::Stage;
-use crate::refusals::Refusal;
 use crate::release::Release;
 use crate::settings::Accuracy;
-use answer::ClientError;
 use bigdecimal::BigDecimal;
 use dp::sparse;
 use policy::Stream;
@@ -93,11 +90,5 @@ impl Free {
             }
             Free::Ranges(columns) => format!("Answer: the declared range of {}", columns.join(", ")),
         }
-    }
-}
-
-impl std::convert::From<Refusal> for PlanError {
-    fn from(refusal: Refusal) -> Self {
-        ClientError::from(refusal).into()
     }
 }

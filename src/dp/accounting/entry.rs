@@ -1,4 +1,4 @@
-//! What is known of a notion, in one place: an entry for each in `notions`.
+//! The entry of a notion, all that is known of it in one place: `notions` has a file for each.
 
 use super::cost::{Cost, Unpriced};
 use super::kinds::{Kind, Rule};
@@ -7,13 +7,13 @@ use crate::{Event, Guarantee, Ratio};
 /// A cost, or why there is none.
 type Priced = Result<Cost, Unpriced>;
 
-/// What is known of a notion.
+/// A notion's entry.
 pub(super) struct Entry {
     /// The word of policies and ledgers.
     pub word: &'static str,
     /// The letter of its loss: ε, ρ, or what is summed.
     pub symbol: &'static str,
-    /// What its loss is called in JSON; None where no single number says it.
+    /// The name of its loss in JSON; None where no single number says it.
     pub key: Option<&'static str>,
     /// Whether δ may be above 0, so that it has a price for private groups.
     pub has_delta: bool,
@@ -23,27 +23,27 @@ pub(super) struct Entry {
     pub counts_orders: bool,
     /// Whether rounded Gaussian noise has a price only together with a δ of its own.
     pub analytic: bool,
-    /// What a sum of losses is worth in ε.
+    /// The ε that a sum of losses implies.
     pub conversion: Conversion,
-    /// Its column of the table of mechanisms (soundness rule 21).
+    /// The column of the table of mechanisms (soundness rule 21).
     pub rule: fn(Kind) -> Rule,
-    /// What noise costs.
+    /// The cost of noise.
     pub drawn: fn(&[Event]) -> Priced,
-    /// What so many uses of an ε-DP mechanism cost.
+    /// The cost of n uses of an ε-DP mechanism.
     pub pure: fn(&Ratio, u32) -> Priced,
-    /// The same of one of bounded range, where that is less.
+    /// The cost of n uses of a mechanism of bounded range, where that is less.
     pub bounded_range: fn(&Ratio, u32) -> Priced,
-    /// What so many uses of a concentrated or Gaussian mechanism cost, the latter with a δ of its own.
+    /// The cost of n uses of a concentrated or Gaussian mechanism, the latter with a δ of its own.
     pub gaussian: fn(&Guarantee, u32, Option<&Ratio>) -> Option<Priced>,
     /// The largest loss that implies ε, given δ and the part of it for private groups. None where none does.
     pub limit: fn(&Ratio, &Ratio, &Ratio) -> Option<Cost>,
-    /// What is missing where there is no limit.
+    /// The words for what is missing where there is no limit.
     pub unlimited: &'static str,
-    /// What it sums, and up to where, in the words of the guarantees document.
+    /// The sum that is kept and its limit, in the words of the guarantees document.
     pub sums: (&'static str, &'static str),
 }
 
-/// What a sum of losses is worth in ε.
+/// The ε that a sum of losses implies.
 #[derive(Clone, Copy, Debug)]
 pub enum Conversion {
     /// It is ε.

@@ -118,7 +118,7 @@ impl Cut {
     }
 }
 
-/// What is seen of a statement before it is planned.
+/// A statement as it is seen before it is planned.
 #[derive(Default)]
 pub(crate) struct Look {
     /// The places that rules match: all of those before which nothing is refused.
@@ -127,7 +127,7 @@ pub(crate) struct Look {
     by_unit: HashMap<SelectId, bool>,
 }
 
-/// Looks for what is to be written in another way. What is refused is refused by [`cut`], which comes to the same place.
+/// Looks for places that rules match. A refusal ends the look, and is made by [`cut`], which comes to the same place.
 pub(crate) fn look(statement: &Statement, policy: &Policy, settings: &Settings, facts: &Facts<'_>) -> Look {
     if !normalise::may_match(&statement.query) {
         return Look::default();
@@ -253,7 +253,7 @@ impl<'a> Walk<'a> {
                     let refused = || mixed(position(left));
                     let Some(union) = union else { return Err(refused().into()) };
                     self.matched(Rewrite::Apart(union), refused())?;
-                    // As which it will come out.
+                    // The union comes out as released rows, once it is written anew.
                     return Ok(Rel::Released);
                 }
                 Ok(kinds.into_iter().fold(Rel::Public, Rel::or))
@@ -305,7 +305,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Where facts are missing, it goes on as if the SELECT were released, for others that are.
+    /// The kind of a SELECT. One that is refused while facts are missing counts as released, so that the walk finds what else is
+    /// missing.
     fn select(&mut self, s: &'a Select, behind: Behind<'a>) -> Result<Rel, Stop> {
         match self.select_over(s, behind) {
             Err(Stop::Refused(_)) if self.facts.are_missing() => Ok(Rel::Released),

@@ -2,6 +2,7 @@
 
 pub mod public_rows;
 
+use crate::refusals::Refusal;
 use answer::ClientError;
 use public_rows::PublicRows;
 use schema::SqlType;
@@ -117,5 +118,11 @@ impl<'s> Facts<'s> {
 impl std::convert::From<ClientError> for PlanError {
     fn from(e: ClientError) -> Self {
         Self::Refused(Box::new(e))
+    }
+}
+
+impl std::convert::From<Refusal> for PlanError {
+    fn from(refusal: Refusal) -> Self {
+        ClientError::from(refusal).into()
     }
 }
