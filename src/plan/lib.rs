@@ -95,7 +95,7 @@ pub fn plan(
     loop {
         let look = normalised(statement, policy, settings, &facts)?;
         let own = Settings { ends: settings.ends.of(&statement.query), ..settings.clone() };
-        let cut = uncharged(statement, || cut::cut(statement, policy, &own, &facts, look));
+        let cut = statement.spend.uncharged(|| cut::cut(statement, policy, &own, &facts, look));
         match facts.complete(cut)? {
             Ok(cut) => {
                 let plan = price::of(statement, cut, &own)?;
@@ -119,20 +119,11 @@ fn normalised(
     facts: &Facts<'_>,
 ) -> Result<cut::Look, PlanError> {
     loop {
-        let look = uncharged(statement, || cut::look(statement, policy, settings, facts));
+        let look = statement.spend.uncharged(|| cut::look(statement, policy, settings, facts));
         let mut look = facts.complete(look)?;
         match std::mem::take(&mut look.matches) {
             matches if matches.is_empty() => return Ok(look),
             matches => normalise::apply(statement, matches, policy, facts)?,
         }
     }
-}
-
-/// The outcome of a pass that may be taken again, with a fact more or for another price: it is held against what is left of the
-/// statement's account, and not charged.
-fn uncharged<T>(statement: &Statement, pass: impl FnOnce() -> T) -> T {
-    let taken = statement.spend.taken();
-    let outcome = pass();
-    statement.spend.back_to(taken);
-    outcome
 }

@@ -44,6 +44,14 @@ impl Spend {
         self.0.store(taken, Ordering::Relaxed);
     }
 
+    /// The outcome of a pass that looks, or may be taken again: it is held against what is left, and not charged.
+    pub fn uncharged<T>(&self, pass: impl FnOnce() -> T) -> T {
+        let taken = self.taken();
+        let outcome = pass();
+        self.back_to(taken);
+        outcome
+    }
+
     /// The same counter, for another pass over the same statement.
     pub fn same(&self) -> Self {
         Self(self.0.clone())

@@ -31,7 +31,7 @@ impl Builder<'_, '_> {
             ExprKind::Aggregate(a) if only.is_some_and(|only| !only.contains(a)) => Ok(()),
             ExprKind::Aggregate(a) => self.aggregate(a, e.pos),
             ExprKind::Column { binding, column } => {
-                let b = self.flattener.bindings.get(*binding);
+                let b = self.relation.scans.scope.bindings.get(*binding);
                 let column = b.and_then(|b| b.columns.get(*column)).cloned().unwrap_or_default();
                 let table = b.map(|b| b.name.clone()).unwrap_or_default();
                 Err(Group::Ungrouped { table, column }.at(e.pos).into())
@@ -75,15 +75,15 @@ impl Builder<'_, '_> {
 
     /// What counts units.
     pub(super) fn units(&self) -> Units {
-        let sides = self.source.aliases.iter().filter(|c| self.flattener.binding(c.0).is_some());
-        let sides: Vec<String> = sides.map(|c| self.flattener.shown(c)).collect();
+        let sides = self.source.aliases.iter().filter(|c| self.relation.scans.scope.binding(c.0).is_some());
+        let sides: Vec<String> = sides.map(|c| self.relation.scans.shown(c)).collect();
         if self.source.exact.is_empty() && sides.len() > 1 {
             // FULL JOIN: the unit is of either side.
             return Units::Sides(sides);
         }
         let named = self.source.exact.iter().chain(&self.source.aliases);
-        match named.into_iter().find(|c| self.flattener.binding(c.0).is_some()) {
-            Some(c) if self.source.named().count() > 1 => Units::Column(self.flattener.shown(c)),
+        match named.into_iter().find(|c| self.relation.scans.scope.binding(c.0).is_some()) {
+            Some(c) if self.source.named().count() > 1 => Units::Column(self.relation.scans.shown(c)),
             Some((_, name)) => Units::Column(name.clone()),
             None => Units::Unnamed,
         }

@@ -7,7 +7,7 @@ use crate::algebra::source::PrivateSource;
 use crate::expr::{Node, Scalar, filtered};
 use crate::facts::Facts;
 use crate::groups::key::Key;
-use crate::own::flatten::Flattener;
+use crate::own::relation::{Owned, Reading, Relation};
 use crate::refusals::aggregate::Aggregation;
 use crate::stop::Stop;
 use dp::Pick;
@@ -18,7 +18,8 @@ pub(crate) type Result<T> = std::result::Result<T, Stop>;
 
 /// Builds the release of one SELECT.
 pub(crate) struct Builder<'a, 'b> {
-    pub(crate) flattener: &'b mut Flattener<'a>,
+    /// The relation that `source` says of.
+    pub(crate) relation: Relation<'a, Owned>,
     pub(crate) policy: &'a Policy,
     pub(crate) settings: &'b Settings,
     pub(crate) facts: &'b Facts<'b>,
@@ -38,15 +39,16 @@ pub(crate) struct Builder<'a, 'b> {
 impl<'a, 'b> Builder<'a, 'b> {
     /// Starts from a SELECT over private rows.
     pub fn new(
-        flattener: &'b mut Flattener<'a>,
+        relation: Relation<'a, Reading>,
         policy: &'a Policy,
         settings: &'b Settings,
         facts: &'b Facts<'b>,
         select: &Select,
     ) -> Result<Self> {
-        let source = flattener.flatten(select)?;
+        let mut relation = relation.read(select)?.filtered()?;
+        let source = relation.source(select.pos)?;
         Ok(Self {
-            flattener,
+            relation,
             policy,
             settings,
             facts,
@@ -61,7 +63,7 @@ impl<'a, 'b> Builder<'a, 'b> {
     }
 
     pub(crate) fn lower(&mut self, e: &Expr) -> Result<Scalar> {
-        Ok(self.flattener.value(e)?)
+        Ok(self.relation.value(e)?)
     }
 
     /// The place of a part, which is released once.

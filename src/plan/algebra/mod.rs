@@ -2,6 +2,9 @@
 
 pub mod equivalence_classes;
 pub(crate) mod frames;
+pub(crate) mod kinds;
+pub(crate) mod normal;
+pub(crate) mod props;
 pub mod rows;
 pub mod source;
 pub(crate) mod ties;

@@ -13,8 +13,8 @@ use crate::algebra::source::{Branch, Leaf, Over, PrivateSource, Scan, SetTree, T
 use crate::expr::{Node, Scalar};
 use crate::facts::Facts;
 use crate::normalise::cap::{too_many, unnarrowed};
-use crate::own::flatten::Flattener;
 use crate::own::row_bounds::first_rows;
+use crate::own::scans::Scans;
 use crate::own::units::compared_exactly;
 use crate::refusals::join::Join;
 use crate::stop::Stop;
@@ -39,7 +39,7 @@ struct Equation<'s> {
     needs: HashSet<BindingId>,
 }
 
-impl Flattener<'_> {
+impl Scans<'_> {
     /// Bounds the work of a release.
     ///
     /// # Errors
@@ -51,11 +51,11 @@ impl Flattener<'_> {
         facts: &Facts<'_>,
         pos: Pos,
     ) -> Result<Work, Stop> {
-        bound(source, expressions, self.policy, facts, pos).map_err(|e| match e {
+        bound(source, expressions, self.scope.policy, facts, pos).map_err(|e| match e {
             Stop::Refused(e) => Stop::Refused(e),
             Stop::Cap(binding, _) => {
-                let binding = *self.origin.get(&binding).unwrap_or(&binding);
-                let at = self.positions.get(&binding).copied().flatten().or(pos);
+                let binding = self.scope.origin(binding);
+                let at = self.position(binding).or(pos);
                 Stop::Cap(binding, Box::new(unnarrowed(at)))
             }
         })

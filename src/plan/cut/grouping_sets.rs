@@ -9,7 +9,7 @@
 use crate::aggregates::Part;
 use crate::bound::bounding;
 use crate::facts::Facts;
-use crate::own::flatten::Flattener;
+use crate::own::relation::{Reading, Relation};
 use crate::refusals::{gaussian_unpriced, undrawn};
 use crate::release::{Builder, Release};
 use crate::stop::Stop;
@@ -72,18 +72,13 @@ struct Candidate {
 pub(crate) fn build<'a>(
     select: &'a Select,
     above: &[&Expr],
-    flattener: &dyn Fn() -> Flattener<'a>,
+    relation: &dyn Fn() -> Relation<'a, Reading>,
     (policy, settings, facts): (&'a Policy, &Settings, &Facts<'_>),
 ) -> Result<(Vec<Release>, GroupingSets)> {
     let release = |keys: &[usize]| -> Result<Vec<Release>> {
         let exprs: Vec<Expr> = keys.iter().filter_map(|i| select.group_by.get(*i)).cloned().collect();
-        let mut own = flattener();
-        Builder::new(&mut own, policy, settings, facts, select)?.build(
-            select,
-            &exprs,
-            &select.group_by,
-            above,
-        )
+        let builder = Builder::new(relation(), policy, settings, facts, select)?;
+        builder.build(select, &exprs, &select.group_by, above)
     };
     let candidate = |keys: &[usize], asked: bool| -> Result<Candidate> {
         let releases = release(keys)?;

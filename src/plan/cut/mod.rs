@@ -5,13 +5,15 @@ pub mod grouping_sets;
 pub mod stages;
 mod subqueries;
 
+use crate::algebra::kinds::{Kinds, RelationKind};
 use crate::facts::Facts;
 use crate::facts::public_rows::{self, PublicRows};
 use crate::normalise::mixed_union::{self, MixedUnion};
 use crate::normalise::{self, Match, Rewrite, ages};
-use crate::own::flatten::{self, Flattener};
 use crate::own::given::{Given, Stage};
-use crate::own::per_unit;
+use crate::own::per_unit::RowsPerUnit;
+use crate::own::relation::{Place, Reading, Relation};
+use crate::own::scope::Scope;
 use crate::refusals::{
     cut as cut_off, mixed, ordered_rows, position, rows_of_units, sets_of_rows, unsupported,
 };
@@ -23,29 +25,13 @@ use crate::syntax::subqueries::{correlated, is_correlated};
 use crate::{Settings, groups};
 use answer::ClientError;
 use grouping_sets::GroupingSets;
-use policy::{Policy, Privacy};
+use policy::Policy;
 use schema::SqlType;
 use sql::Spend;
 use sql::ast::*;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rel {
-    Public,
-    Private,
-    Released,
-}
-
-impl Rel {
-    fn or(self, other: Self) -> Self {
-        match (self, other) {
-            (Rel::Private, _) | (_, Rel::Private) => Rel::Private,
-            (Rel::Released, _) | (_, Rel::Released) => Rel::Released,
-            _ => Rel::Public,
-        }
-    }
-}
+use std::rc::Rc;
 
 /// The clauses of a query behind its SELECT.
 #[derive(Clone, Copy, Default)]
@@ -67,11 +53,11 @@ struct Walk<'a> {
     bindings: &'a Bindings,
     types: &'a HashMap<TypesOf, Vec<SqlType>>,
     ctes: HashMap<CteId, &'a Query>,
-    kinds: HashMap<CteId, Rel>,
+    kinds: Kinds,
     /// The releases of each CTE.
     within: HashMap<CteId, Range<usize>>,
-    /// The kind and the releases of each derived table, by its binding.
-    derived: HashMap<BindingId, (Rel, Range<usize>)>,
+    /// The releases of each derived table, by its binding.
+    derived: HashMap<BindingId, Range<usize>>,
     /// EXISTS and IN beside private rows whose FROM holds stages, by their first SELECT: what is grouped by is written twice.
     over_stages: HashSet<SelectId>,
     /// Whether SELECTs over private rows, by their numbers, are grouped by the unit.
@@ -152,7 +138,7 @@ pub(crate) fn cut(
     let mut walk = Walk::new(statement, policy, settings, facts);
     walk.by_unit = look.by_unit;
     let rel = walk.query(&statement.query)?;
-    if rel == Rel::Private {
+    if rel == RelationKind::Private {
         return Err(rows_of_units(&statement.query.body, policy, &walk.tables).into());
     }
     let Walk { releases, stages, grouping_sets, private_ctes, mut tables, .. } = walk;
@@ -183,7 +169,7 @@ impl<'a> Walk<'a> {
             bindings: &statement.bindings,
             types: &statement.types,
             ctes: HashMap::new(),
-            kinds: HashMap::new(),
+            kinds: Kinds::default(),
             within: HashMap::new(),
             derived: HashMap::new(),
             over_stages: HashSet::new(),
@@ -209,14 +195,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn query(&mut self, q: &'a Query) -> Result<Rel, Stop> {
+    fn query(&mut self, q: &'a Query) -> Result<RelationKind, Stop> {
         for cte in &q.with {
             let before = self.released;
             let rel = self.query(&cte.query)?;
             self.ctes.insert(cte.id, &cte.query);
-            self.kinds.insert(cte.id, rel);
+            self.kinds.ctes.insert(cte.id, rel);
             self.within.insert(cte.id, before..self.released);
-            if rel == Rel::Private {
+            if rel == RelationKind::Private {
                 self.private_ctes.insert(cte.id);
             }
         }
@@ -227,7 +213,8 @@ impl<'a> Walk<'a> {
             }
             body => {
                 let rel = self.body(body)?;
-                if rel == Rel::Private && (q.limit.is_some() || q.offset.is_some() || !q.order_by.is_empty())
+                if rel == RelationKind::Private
+                    && (q.limit.is_some() || q.offset.is_some() || !q.order_by.is_empty())
                 {
                     return Err(ordered_rows(position(body)).into());
                 }
@@ -239,7 +226,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn body(&mut self, body: &'a Body) -> Result<Rel, Stop> {
+    fn body(&mut self, body: &'a Body) -> Result<RelationKind, Stop> {
         match body {
             Body::Select(s) => self.select(s, Behind::default()),
             Body::Query(q) => self.query(q),
@@ -247,32 +234,37 @@ impl<'a> Walk<'a> {
                 let union_all = *all && *op == SetOp::Union;
                 let of = if union_all { mixed_union::branches(body) } else { vec![&**left, &**right] };
                 let kinds = of.into_iter().map(|b| self.body(b)).collect::<Result<Vec<_>, _>>()?;
-                let private: Vec<bool> = kinds.iter().map(|kind| *kind == Rel::Private).collect();
+                let private: Vec<bool> = kinds.iter().map(|kind| *kind == RelationKind::Private).collect();
                 if private.contains(&true) && private.contains(&false) {
                     let union = MixedUnion::of(body, private).filter(|_| union_all);
                     let refused = || mixed(position(left));
                     let Some(union) = union else { return Err(refused().into()) };
                     self.matched(Rewrite::Apart(union), refused())?;
                     // The union comes out as released rows, once it is written anew.
-                    return Ok(Rel::Released);
+                    return Ok(RelationKind::Released);
                 }
-                Ok(kinds.into_iter().fold(Rel::Public, Rel::or))
+                Ok(kinds.into_iter().fold(RelationKind::Public, RelationKind::or))
             }
             Body::Values(rows) => {
                 for e in rows.iter().flatten() {
-                    self.subqueries(e, Rel::Public)?;
+                    self.subqueries(e, RelationKind::Public)?;
                 }
-                Ok(Rel::Public)
+                Ok(RelationKind::Public)
             }
             Body::Rows { args, .. } => {
-                args.iter().try_for_each(|e| self.subqueries(e, Rel::Public))?;
-                Ok(Rel::Public)
+                args.iter().try_for_each(|e| self.subqueries(e, RelationKind::Public))?;
+                Ok(RelationKind::Public)
             }
         }
     }
 
     /// The kinds of what stands in FROM, all of it visited.
-    fn from(&mut self, from: &'a From, kinds: &mut Vec<Rel>, on: &mut Vec<&'a Expr>) -> Result<(), Stop> {
+    fn from(
+        &mut self,
+        from: &'a From,
+        kinds: &mut Vec<RelationKind>,
+        on: &mut Vec<&'a Expr>,
+    ) -> Result<(), Stop> {
         match from {
             From::Join { left, right, on: condition, .. } => {
                 self.from(left, kinds, on)?;
@@ -280,26 +272,19 @@ impl<'a> Walk<'a> {
                 on.extend(condition);
             }
             From::Relation { binding, query, pos, .. } => {
-                let rel = match (self.bindings.get(*binding).map(|b| &b.source), query) {
-                    (Some(Source::Table(t)), _) => {
-                        self.tables.push(*t);
-                        match self.policy.tables.get(*t).map(|t| &t.privacy) {
-                            Some(Privacy::Public) => Rel::Public,
-                            Some(Privacy::Private { .. } | Privacy::Path(_)) => Rel::Private,
-                            None => return Err(unsupported("this table", *pos).into()),
-                        }
-                    }
-                    (Some(Source::Own(_)), _) => Rel::Released,
-                    (Some(Source::Cte(id)), _) => self.kinds.get(id).copied().unwrap_or(Rel::Private),
+                match (self.bindings.get(*binding).map(|b| &b.source), query) {
+                    (Some(Source::Table(t)), _) if *t < self.policy.tables.len() => self.tables.push(*t),
+                    (Some(Source::Table(_)), _) => return Err(unsupported("this table", *pos).into()),
+                    (Some(Source::Own(_) | Source::Cte(_)), _) => {}
                     (_, Some(q)) => {
                         let before = self.released;
                         let rel = self.query(q)?;
-                        self.derived.insert(*binding, (rel, before..self.released));
-                        rel
+                        self.kinds.derived.insert(*binding, rel);
+                        self.derived.insert(*binding, before..self.released);
                     }
                     _ => return Err(unsupported("this FROM", *pos).into()),
-                };
-                kinds.push(rel);
+                }
+                kinds.push(self.kind_of(*binding));
             }
         }
         Ok(())
@@ -307,27 +292,28 @@ impl<'a> Walk<'a> {
 
     /// The kind of a SELECT. One that is refused while facts are missing counts as released, so that the walk finds what else is
     /// missing.
-    fn select(&mut self, s: &'a Select, behind: Behind<'a>) -> Result<Rel, Stop> {
+    fn select(&mut self, s: &'a Select, behind: Behind<'a>) -> Result<RelationKind, Stop> {
         match self.select_over(s, behind) {
-            Err(Stop::Refused(_)) if self.facts.are_missing() => Ok(Rel::Released),
+            Err(Stop::Refused(_)) if self.facts.are_missing() => Ok(RelationKind::Released),
             done => done,
         }
     }
 
-    fn select_over(&mut self, s: &'a Select, behind: Behind<'a>) -> Result<Rel, Stop> {
+    fn select_over(&mut self, s: &'a Select, behind: Behind<'a>) -> Result<RelationKind, Stop> {
         let before = self.released;
         let mut kinds = Vec::new();
         let mut on = Vec::new();
         for f in &s.from {
             self.from(f, &mut kinds, &mut on)?;
         }
-        let rel = kinds.iter().copied().fold(Rel::Public, Rel::or);
-        if rel == Rel::Private {
+        let rel = kinds.iter().copied().fold(RelationKind::Public, RelationKind::or);
+        if rel == RelationKind::Private {
             let mut kinds = kinds.iter();
             s.from.iter().try_for_each(|f| self.computed(f, &mut kinds))?;
         }
-        on.into_iter()
-            .try_for_each(|e| self.subqueries(e, if rel == Rel::Private { rel } else { Rel::Public }))?;
+        on.into_iter().try_for_each(|e| {
+            self.subqueries(e, if rel == RelationKind::Private { rel } else { RelationKind::Public })
+        })?;
         let above: Vec<&Expr> = s
             .items
             .iter()
@@ -335,24 +321,28 @@ impl<'a> Walk<'a> {
             .chain(&s.having)
             .chain(behind.order_by.iter().map(|o| &o.expr))
             .collect();
-        let around = if rel == Rel::Public && !s.from.is_empty() { Rel::Public } else { Rel::Released };
+        let around = if rel == RelationKind::Public && !s.from.is_empty() {
+            RelationKind::Public
+        } else {
+            RelationKind::Released
+        };
         let keys = released_keys(s);
         let grouped = s.has_group_by() || !keys.is_empty() || above.iter().any(|e| has_aggregate(e));
         // IN and EXISTS over private rows are tied to the rows around them when these are flattened. Above the aggregates
         // there are none.
-        let rows = |e: &Expr| rel == Rel::Private && (!grouped || keys.contains(e));
+        let rows = |e: &Expr| rel == RelationKind::Private && (!grouped || keys.contains(e));
         for e in above.iter().copied() {
             match rel {
-                Rel::Private => self.above_rows(e, around, &rows)?,
+                RelationKind::Private => self.above_rows(e, around, &rows)?,
                 _ => self.subqueries(e, around)?,
             }
         }
-        let below = if rel == Rel::Private { Rel::Private } else { around };
+        let below = if rel == RelationKind::Private { RelationKind::Private } else { around };
         for e in s.group_by.iter().chain(&s.filter) {
             self.subqueries(e, below)?;
         }
-        if rel != Rel::Private {
-            let inside = if self.released > before { Rel::Released } else { Rel::Public };
+        if rel != RelationKind::Private {
+            let inside = if self.released > before { RelationKind::Released } else { RelationKind::Public };
             return Ok(rel.or(inside));
         }
         // The finish has no row of these tables to give to a subquery.
@@ -374,8 +364,8 @@ impl<'a> Walk<'a> {
                 return Err(cut_off(s.pos).into());
             }
             // What it is read as, and whether it is of one unit, is seen here first.
-            self.flattener().selected(None, s, behind.order_by, flatten::Place::TOP, s.pos)?;
-            return Ok(Rel::Private);
+            self.relation().selected(None, s, behind.order_by, Place::TOP, s.pos)?;
+            return Ok(RelationKind::Private);
         }
         if !grouped {
             if s.having.is_some() {
@@ -384,7 +374,7 @@ impl<'a> Walk<'a> {
             if behind.cut || !behind.order_by.is_empty() {
                 return Err(ordered_rows(s.pos).into());
             }
-            return Ok(Rel::Private);
+            return Ok(RelationKind::Private);
         }
         if above.iter().any(|e| ages::has_ages(e)) {
             self.matched(Rewrite::Ages(s.id), unsupported("a sum or an average of ages", s.pos))?;
@@ -394,15 +384,15 @@ impl<'a> Walk<'a> {
         } else {
             self.released += 1;
         }
-        Ok(Rel::Released)
+        Ok(RelationKind::Released)
     }
 
     /// Builds the releases of a SELECT. `above`: every expression over its aggregates.
     fn build(&mut self, s: &'a Select, behind: Behind<'_>, above: &[&Expr]) -> Result<(), Stop> {
         let given = (self.policy, self.settings, self.facts);
         if s.grouping_sets.is_empty() {
-            let (keys, mut flattener) = (released_keys(s), self.flattener());
-            let builder = Builder::new(&mut flattener, self.policy, self.settings, self.facts, s)?;
+            let keys = released_keys(s);
+            let builder = Builder::new(self.relation(), self.policy, self.settings, self.facts, s)?;
             let mut releases = builder.build(s, &keys, &keys, above)?;
             if let (Some(_), [release]) = (behind.first, releases.as_slice()) {
                 let groups = if release.public_groups { groups::size(&release.keys, self.facts) } else { 0 };
@@ -417,7 +407,7 @@ impl<'a> Walk<'a> {
             }
             self.releases.extend(releases);
         } else {
-            let (releases, sets) = grouping_sets::build(s, above, &|| self.flattener(), given)?;
+            let (releases, sets) = grouping_sets::build(s, above, &|| self.relation(), given)?;
             self.releases.extend(releases);
             self.grouping_sets.push(sets);
         }
@@ -430,13 +420,17 @@ impl<'a> Walk<'a> {
         if let Some(known) = s.id.and_then(|id| self.by_unit.get(&id)) {
             return Ok(*known);
         }
-        let by_unit = self.flattener().is_grouped_by_unit(s)?;
+        let by_unit = self.relation().is_grouped_by_unit(s)?;
         self.by_unit.extend(s.id.map(|id| (id, by_unit)));
         Ok(by_unit)
     }
 
     /// Asks for public rows of FROM that are computed beside private ones. `kinds`: of what stands there, in order.
-    fn computed(&mut self, from: &'a From, kinds: &mut std::slice::Iter<'_, Rel>) -> Result<(), Stop> {
+    fn computed(
+        &mut self,
+        from: &'a From,
+        kinds: &mut std::slice::Iter<'_, RelationKind>,
+    ) -> Result<(), Stop> {
         match from {
             From::Join { left, right, .. } => {
                 self.computed(left, kinds)?;
@@ -444,7 +438,7 @@ impl<'a> Walk<'a> {
             }
             From::Relation { binding, query, pos, .. } => {
                 let kind = kinds.next().copied();
-                let public = kind == Some(Rel::Public);
+                let public = kind == Some(RelationKind::Public);
                 let cte = match self.bindings.get(*binding).map(|b| &b.source) {
                     Some(Source::Cte(id)) => self.ctes.get(id).copied(),
                     _ => None,
@@ -464,15 +458,15 @@ impl<'a> Walk<'a> {
                         self.facts.want_rows(PublicRows::relation(*binding, q, known, *pos));
                         Ok(())
                     }
-                    Some(q) if kind == Some(Rel::Released) && !is_correlated(q) => {
+                    Some(q) if kind == Some(RelationKind::Released) && !is_correlated(q) => {
                         let releases = match self.bindings.get(*binding).map(|b| &b.source) {
                             Some(Source::Cte(id)) => self.within.get(id),
-                            _ => self.derived.get(binding).map(|(_, releases)| releases),
+                            _ => self.derived.get(binding),
                         };
                         let releases = releases.cloned().unwrap_or_default();
                         self.stage_rows(q, releases, *pos)
                     }
-                    _ if kind == Some(Rel::Released) => {
+                    _ if kind == Some(RelationKind::Released) => {
                         Err(unsupported("a join of private rows with these released results", *pos)
                             .hint("Release each by itself, and join the results.")
                             .into())
@@ -490,7 +484,10 @@ impl<'a> Walk<'a> {
         let grouped = s.has_group_by() || s.having.is_some() || s.distinct != Distinct::No;
         let mut kinds = Vec::new();
         s.from.iter().for_each(|f| self.kinds_of(f, &mut kinds));
-        if grouped || s.items.iter().any(|i| has_aggregate(&i.expr)) || !kinds.contains(&Rel::Released) {
+        if grouped
+            || s.items.iter().any(|i| has_aggregate(&i.expr))
+            || !kinds.contains(&RelationKind::Released)
+        {
             return Ok(false);
         }
         let mut kinds = kinds.iter();
@@ -501,44 +498,33 @@ impl<'a> Walk<'a> {
         Ok(all)
     }
 
-    /// Whether a SELECT over private tables has groups of several units.
+    /// Whether a SELECT over private rows has groups of several units.
     fn is_of_several_units(&self, s: &Select) -> bool {
-        let mut read = HashSet::new();
-        s.from.iter().for_each(|f| f.bindings(&mut read));
-        let table = |b: &BindingId| self.policy.tables.get(self.bindings.get(*b)?.table()?);
-        let private = read.iter().filter_map(table).any(|t| t.privacy != Privacy::Public);
-        private && self.flattener().is_grouped_by_unit(s).is_ok_and(|of_one| !of_one)
+        self.relation().is_grouped_by_unit(s).is_ok_and(|of_one| !of_one)
     }
 
-    fn flattener(&self) -> Flattener<'_> {
+    /// A relation in the making, of a release over what was found so far.
+    fn relation(&self) -> Relation<'_, Reading> {
         let extract_type =
             if self.settings.old_extract { SqlType::Float8 } else { SqlType::Numeric { scale: None } };
-        let rows =
-            per_unit::RowsPerUnit { chosen: self.settings.chosen_rows, otherwise: self.settings.max_rows };
-        let spend = self.spend.same();
-        let mut flattener = Flattener::new(self.policy, self.bindings, &self.ctes, extract_type, rows, spend);
-        flattener.given = Given::new(&self.stages);
-        flattener
+        let rows = RowsPerUnit { chosen: self.settings.chosen_rows, otherwise: self.settings.max_rows };
+        let of = (self.bindings, &self.ctes, &self.kinds);
+        let given = Given::new(&self.stages);
+        Relation::new(Rc::new(Scope::new(self.policy, of, extract_type, rows, given, self.spend.same())))
     }
 
-    /// The kinds of what stands in a FROM that was visited, in order.
-    fn kinds_of(&self, from: &From, out: &mut Vec<Rel>) {
+    fn kind_of(&self, binding: BindingId) -> RelationKind {
+        self.kinds.of(binding, self.bindings, self.policy)
+    }
+
+    /// The kinds of the relations in a FROM that was visited, in order.
+    fn kinds_of(&self, from: &From, out: &mut Vec<RelationKind>) {
         match from {
             From::Join { left, right, .. } => {
                 self.kinds_of(left, out);
                 self.kinds_of(right, out);
             }
-            From::Relation { binding, .. } => {
-                out.push(match self.bindings.get(*binding).map(|b| &b.source) {
-                    Some(Source::Table(t)) => match self.policy.tables.get(*t).map(|t| &t.privacy) {
-                        Some(Privacy::Public) => Rel::Public,
-                        _ => Rel::Private,
-                    },
-                    Some(Source::Own(_)) => Rel::Released,
-                    Some(Source::Cte(id)) => self.kinds.get(id).copied().unwrap_or(Rel::Private),
-                    _ => self.derived.get(binding).map_or(Rel::Private, |(rel, _)| *rel),
-                })
-            }
+            From::Relation { binding, .. } => out.push(self.kind_of(*binding)),
         }
     }
 
@@ -548,9 +534,14 @@ impl<'a> Walk<'a> {
 
     /// Visits the queries inside an expression above aggregates, whose arguments are computed from rows, as is what `rows`
     /// says.
-    fn above_rows(&mut self, e: &'a Expr, around: Rel, rows: &dyn Fn(&Expr) -> bool) -> Result<(), Stop> {
+    fn above_rows(
+        &mut self,
+        e: &'a Expr,
+        around: RelationKind,
+        rows: &dyn Fn(&Expr) -> bool,
+    ) -> Result<(), Stop> {
         if rows(e) || matches!(e.kind, ExprKind::Aggregate(_)) {
-            return self.subqueries(e, Rel::Private);
+            return self.subqueries(e, RelationKind::Private);
         }
         self.query_of(e, around)?;
         e.operands().into_iter().try_for_each(|c| self.above_rows(c, around, rows))

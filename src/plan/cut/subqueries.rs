@@ -1,13 +1,13 @@
 //! Queries inside expressions: which are read with the rows around them, which are released before, and which neither.
 
 use crate::PublicRows;
-use crate::cut::Rel;
+use crate::algebra::kinds::RelationKind;
 use crate::cut::Walk;
 use crate::facts::public_rows;
 use crate::normalise::Rewrite;
 use crate::normalise::along_path::AlongPath;
 use crate::normalise::by_group::ByGroup;
-use crate::own::flatten;
+use crate::own::scans;
 use crate::refusals::{private_rows, unsupported};
 use crate::stop::Stop;
 use crate::syntax::conditions;
@@ -16,32 +16,34 @@ use sql::ast::*;
 
 impl<'a> Walk<'a> {
     /// Visits the queries inside an expression. `around` says whether releases may stand in them.
-    pub(crate) fn subqueries(&mut self, e: &'a Expr, around: Rel) -> Result<(), Stop> {
+    pub(crate) fn subqueries(&mut self, e: &'a Expr, around: RelationKind) -> Result<(), Stop> {
         self.query_of(e, around)?;
         e.children().into_iter().try_for_each(|c| self.subqueries(c, around))
     }
 
     /// Visits the query that an expression is.
-    pub(crate) fn query_of(&mut self, e: &'a Expr, around: Rel) -> Result<(), Stop> {
+    pub(crate) fn query_of(&mut self, e: &'a Expr, around: RelationKind) -> Result<(), Stop> {
         match &e.kind {
             // It is read with the rows around it, when these are flattened.
-            ExprKind::Subquery(q) if around == Rel::Private && is_correlated(q) => {
+            ExprKind::Subquery(q) if around == RelationKind::Private && is_correlated(q) => {
                 let before = self.released;
                 if let Some(along) = AlongPath::of(q, self.bindings, self.policy, e.pos) {
                     let refused = along.refused();
                     return self.matched(Rewrite::AlongPath(Box::new(along)), refused);
                 }
-                if let Some(groups) = ByGroup::of(q, e.pos).filter(|g| self.is_of_several_units(&g.grouped)) {
-                    let refused = groups.refused();
-                    return self.matched(Rewrite::Groups(Box::new(groups)), refused);
-                }
                 if let Some((s, _)) = conditions::single(q, e.pos)? {
-                    let mut kinds = Vec::new();
-                    let mut on = Vec::new();
+                    let (mut kinds, mut on) = (Vec::new(), Vec::new());
                     s.from.iter().try_for_each(|f| self.from(f, &mut kinds, &mut on))?;
-                    on.into_iter().try_for_each(|e| self.subqueries(e, Rel::Public))?;
+                    if let Some(groups) = ByGroup::of(q, e.pos)
+                        && kinds.contains(&RelationKind::Private)
+                        && self.is_of_several_units(&groups.grouped)
+                    {
+                        let refused = groups.refused();
+                        return self.matched(Rewrite::Groups(Box::new(groups)), refused);
+                    }
+                    on.into_iter().try_for_each(|e| self.subqueries(e, RelationKind::Public))?;
                     let inner = s.items.iter().map(|i| &i.expr).chain(&s.filter);
-                    inner.into_iter().try_for_each(|e| self.subqueries(e, Rel::Private))?;
+                    inner.into_iter().try_for_each(|e| self.subqueries(e, RelationKind::Private))?;
                 }
                 if self.released > before {
                     return Err(unsupported("a released result in a subquery over private rows", e.pos)
@@ -49,54 +51,63 @@ impl<'a> Walk<'a> {
                         .into());
                 }
             }
-            ExprKind::Subquery(q) if around == Rel::Private && self.is_asked(q, false) => {}
+            ExprKind::Subquery(q) if around == RelationKind::Private && self.is_asked(q, false) => {}
             ExprKind::Subquery(q) => {
                 let before = self.released;
                 let rel = self.query(q)?;
-                if rel == Rel::Private {
+                if rel == RelationKind::Private {
                     return Err(private_rows(e.pos).into());
                 }
-                if rel == Rel::Released && around == Rel::Private {
+                if rel == RelationKind::Released && around == RelationKind::Private {
                     return self.stage(q, before..self.released, e.pos);
                 }
-                if around == Rel::Private && rel == Rel::Public && flatten::constant(q).is_none() {
+                if around == RelationKind::Private
+                    && rel == RelationKind::Public
+                    && scans::constant(q).is_none()
+                {
                     self.facts.want_rows(PublicRows::value(q, self.known(), e.pos));
                     return Ok(());
                 }
-                if self.released > before && around == Rel::Public {
+                if self.released > before && around == RelationKind::Public {
                     return Err(unsupported("a private subquery in a query over public rows", e.pos)
                         .hint("Release it by itself: SELECT (SELECT count(*) FROM …).")
                         .into());
                 }
             }
-            ExprKind::InQuery { query, .. } if around == Rel::Private && self.is_asked(query, true) => {}
-            ExprKind::Exists { query, .. } if around == Rel::Private && self.is_asked(query, true) => {}
+            ExprKind::InQuery { query, .. }
+                if around == RelationKind::Private && self.is_asked(query, true) => {}
+            ExprKind::Exists { query, .. }
+                if around == RelationKind::Private && self.is_asked(query, true) => {}
             ExprKind::Exists { query, .. } | ExprKind::InQuery { query, .. }
                 if query.body.first_select().is_some_and(|s| self.over_stages.contains(&s)) => {}
             ExprKind::Exists { query, .. } | ExprKind::InQuery { query, .. } => {
                 let before = self.released;
                 let inside = self.query(query)?;
-                let members = matches!(e.kind, ExprKind::InQuery { .. }) && around == Rel::Private;
-                if around == Rel::Private
-                    && inside != Rel::Public
+                let members = matches!(e.kind, ExprKind::InQuery { .. }) && around == RelationKind::Private;
+                if around == RelationKind::Private
+                    && inside != RelationKind::Public
                     && self.over_stages(query, before, e.pos)?
                 {
                     return Ok(());
                 }
-                if around == Rel::Private && inside == Rel::Released && !is_correlated(query) {
+                if around == RelationKind::Private
+                    && inside == RelationKind::Released
+                    && !is_correlated(query)
+                {
                     return self.stage_rows(query, before..self.released, e.pos);
                 }
                 if members
-                    && inside == Rel::Public
+                    && inside == RelationKind::Public
                     && !is_correlated(query)
                     && !public_rows::is_plain(query, self.known())
                 {
                     self.facts.want_rows(PublicRows::members(query, self.known(), e.pos));
                     return Ok(());
                 }
-                let allowed = inside == Rel::Public || (inside == Rel::Private && around == Rel::Private);
+                let allowed = inside == RelationKind::Public
+                    || (inside == RelationKind::Private && around == RelationKind::Private);
                 if !allowed || self.released > before {
-                    let released = inside == Rel::Released && around == Rel::Private;
+                    let released = inside == RelationKind::Released && around == RelationKind::Private;
                     let hint = match &e.kind {
                         ExprKind::Exists { .. } if released && is_correlated(query) => {
                             "Write IN: t.station IN (SELECT x.station FROM (SELECT station, count(*) AS n FROM trips GROUP BY station) x WHERE n > 5)."

@@ -4,7 +4,7 @@ use super::ranges::Ranges;
 use crate::algebra::equivalence_classes::Col;
 use crate::expr::interval::Interval;
 use crate::expr::{ColumnInfo, Columns, Scalar, lower};
-use crate::own::flatten::Flattener;
+use crate::own::relation::{Owned, Relation};
 use bigdecimal::{BigDecimal, Signed, ToPrimitive};
 use policy::{Column, Range};
 use schema::SqlType;
@@ -12,23 +12,23 @@ use schema::time::{FIRST, LAST};
 use sql::ast::{BindingId, Expr};
 use std::collections::HashMap;
 
-/// The columns of a flattener, of which some have narrower ranges.
+/// The columns of a relation, of which some have narrower ranges.
 ///
 /// A key moves a value into its column's declared range before it computes with it, so that what a condition leaves of a
 /// range is both of its ends moved into the declared one: wherever a row's value lies, if it meets the condition, what the
 /// key makes of it lies there. What is lowered here is looked at for its domain and never printed over rows.
 pub(super) struct Narrowed<'f, 'a> {
-    flattener: &'f Flattener<'a>,
+    relation: &'f Relation<'a, Owned>,
     columns: HashMap<Col, Column>,
 }
 
 impl<'f, 'a> Narrowed<'f, 'a> {
-    pub fn new(flattener: &'f Flattener<'a>, ranges: &Ranges) -> Self {
+    pub fn new(relation: &'f Relation<'a, Owned>, ranges: &Ranges) -> Self {
         let columns = ranges.iter().filter_map(|(col, range)| {
-            let column = flattener.table_of(col.0)?.column(&col.1)?;
+            let column = relation.scans.table_of(col.0)?.column(&col.1)?;
             Some((col.clone(), Column { range: Some(moved(column, range)?), ..column.clone() }))
         });
-        Self { flattener, columns: columns.collect() }
+        Self { relation, columns: columns.collect() }
     }
 
     /// The key with narrower ranges.
@@ -78,24 +78,24 @@ fn moved(column: &Column, range: &Interval) -> Option<Range> {
 
 impl Columns for Narrowed<'_, '_> {
     fn column(&self, binding: BindingId, column: usize) -> Option<ColumnInfo<'_>> {
-        let info = self.flattener.column(binding, column)?;
+        let info = self.relation.column(binding, column)?;
         let narrower = self.columns.get(&(binding, info.column.name.clone()));
         Some(ColumnInfo { column: narrower.unwrap_or(info.column), ..info })
     }
 
     fn computed(&self, binding: BindingId, column: usize) -> Option<Scalar> {
-        self.flattener.computed(binding, column)
+        self.relation.computed(binding, column)
     }
 
     fn prepared(&self, e: &Expr) -> Option<Scalar> {
-        self.flattener.prepared(e)
+        self.relation.prepared(e)
     }
 
     fn extract_type(&self) -> SqlType {
-        self.flattener.extract_type()
+        self.relation.extract_type()
     }
 
     fn spend(&self) -> Result<(), answer::ClientError> {
-        self.flattener.spend()
+        self.relation.spend()
     }
 }

@@ -5,8 +5,10 @@
 //! the unit among them (soundness rule 9). Where there is no group, aggregates are NULL and counts are 0, as in an aggregate
 //! of no rows. A value of a public table is one of a LEFT JOIN by a key, which has one partner at most.
 
-use super::flatten::{Draft, Flattener, Place, Result};
 use super::per_unit::Selected;
+use super::relation::{Place, Reading, Relation};
+use super::scans::{Result, Scans};
+use crate::algebra::normal::Normal;
 use crate::algebra::source::{Leaf, Over, SetTree};
 use crate::refusals::Refusal;
 use crate::refusals::subquery::Subquery;
@@ -24,26 +26,26 @@ fn subqueries<'e>(e: &'e Expr, out: &mut Vec<&'e Expr>) {
     }
 }
 
-impl Flattener<'_> {
+impl Relation<'_, Reading> {
     /// FROM with what the scalar subqueries of this SELECT look at.
-    pub(crate) fn with_scalars(&mut self, mut draft: Draft, s: &Select) -> Result<Draft> {
+    pub(crate) fn with_scalars(&mut self, mut tree: Normal, s: &Select) -> Result<Normal> {
         let mut all = Vec::new();
         let exprs = s.items.iter().map(|i| &i.expr).chain(&s.filter).chain(&s.group_by);
         exprs.for_each(|e| subqueries(e, &mut all));
         for e in all {
             if let ExprKind::Subquery(q) = &e.kind
-                && !self.scalars.iter().any(|(have, _)| have == e)
+                && !self.scans.scalars.iter().any(|(have, _)| have == e)
             {
-                let (joined, value) = self.scalar(draft, q, e.pos)?;
-                draft = joined;
-                self.scalars.push((e.clone(), value));
+                let (joined, value) = self.scalar(tree, q, e.pos)?;
+                tree = joined;
+                self.scans.scalars.push((e.clone(), value));
             }
         }
-        Ok(draft)
+        Ok(tree)
     }
 
     /// FROM with one of them, and what it is then.
-    fn scalar(&mut self, draft: Draft, q: &Query, pos: Pos) -> Result<(Draft, Expr)> {
+    fn scalar(&mut self, tree: Normal, q: &Query, pos: Pos) -> Result<(Normal, Expr)> {
         let of_rows = || Subquery::Form.at(pos);
         let Some((s, [])) = single(q, pos)? else { return Err(of_rows()) };
         let [item] = s.items.as_slice() else { return Err(of_rows()) };
@@ -75,10 +77,9 @@ impl Flattener<'_> {
             None => Ok(()),
         };
         rest.iter().chain([&item.expr]).try_for_each(looks_out)?;
-        self.sinks.push(Vec::new());
-        let at = Place { nullable: true, sink: self.sinks.len() - 1 };
+        let at = self.aside();
         let (right, inner, value) = if crate::syntax::grouping::has_aggregate(&item.expr) {
-            if !s.from.iter().any(|f| self.is_private(f)) {
+            if !s.from.iter().any(|f| self.scans.scope.is_private(f)) {
                 return Err(Subquery::PublicAggregate.at(pos));
             }
             let mut items: Vec<Item> =
@@ -90,44 +91,48 @@ impl Flattener<'_> {
                 Expr::new(kind, pos)
             });
             let grouped = Select { items, group_by, filter, ..s.clone() };
-            let Selected { draft, mut items } =
+            let Selected { tree, mut items } =
                 self.selected(None, &grouped, &[], at, pos).map_err(|e| untied(e, pos))?;
             let value = items.pop().ok_or_else(of_rows)?;
-            (draft, items, self.counts_are_0(value))
+            (tree, items, self.scans.counts_are_0(value))
         } else {
             let value = self.by_key(s, &keys, at, pos)?;
-            let inner = keys.iter().map(|(inner, _)| self.expand(inner)).collect::<Result<Vec<_>>>()?;
+            let inner = keys.iter().map(|(inner, _)| self.scans.expand(inner)).collect::<Result<Vec<_>>>()?;
             for c in rest {
-                let c = self.expand(&c)?;
+                let c = self.scans.expand(&c)?;
                 self.condition(c, at);
             }
-            let item = self.expand(&item.expr)?;
+            let item = self.scans.expand(&item.expr)?;
             (value, inner, item)
         };
         let mut on = self.taken(at);
         for (inner, (_, outer)) in inner.into_iter().zip(&keys) {
-            let outer = self.expand(outer)?;
+            let outer = self.scans.expand(outer)?;
             let kind = ExprKind::Binary { op: BinaryOp::Eq, left: Box::new(inner), right: Box::new(outer) };
             on.push(Expr::new(kind, pos));
         }
-        let (left, right) = (Box::new(draft), Box::new(right));
-        Ok((Draft::Join { kind: JoinKind::Left, left, right, on, pos }, value))
+        let (left, right) = (Box::new(tree), Box::new(right));
+        Ok((Normal::Join { kind: JoinKind::Left, left, right, on, pos }, value))
     }
 
     /// A public table that these equalities find a row of.
-    fn by_key(&mut self, s: &Select, keys: &[(Expr, Expr)], at: Place, pos: Pos) -> Result<Draft> {
+    fn by_key(&mut self, s: &Select, keys: &[(Expr, Expr)], at: Place, pos: Pos) -> Result<Normal> {
         let several = || Subquery::Several.at(pos);
-        if s.from.iter().any(|f| self.is_private(f)) {
+        if s.from.iter().any(|f| self.scans.scope.is_private(f)) {
             return Err(several());
         }
-        let Some(draft) = self.list(&s.from, at)? else { return Err(several()) };
-        let Draft::Scan(place) = &draft else { return Err(several()) };
-        let table = self.scans.get(*place).and_then(|s| self.table(s.table()?)).ok_or_else(several)?;
-        let tied: HashSet<String> = keys.iter().filter_map(|(inner, _)| Some(self.col(inner)?.1)).collect();
+        let Some(tree) = self.list(&s.from, at)? else { return Err(several()) };
+        let Normal::Scan(place) = &tree else { return Err(several()) };
+        let scan = self.scans.list.get(*place);
+        let table = scan.and_then(|s| self.scans.scope.table(s.table()?)).ok_or_else(several)?;
+        let tied: HashSet<String> =
+            keys.iter().filter_map(|(inner, _)| Some(self.scans.col(inner)?.1)).collect();
         let found = table.keys.iter().any(|k| !k.is_empty() && k.iter().all(|c| tied.contains(c)));
-        if found { Ok(draft) } else { Err(several()) }
+        if found { Ok(tree) } else { Err(several()) }
     }
+}
 
+impl Scans<'_> {
     /// Counts of no rows.
     fn counts_are_0(&self, mut e: Expr) -> Expr {
         if let ExprKind::Column { binding, column } = &e.kind {

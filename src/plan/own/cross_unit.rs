@@ -1,6 +1,6 @@
 //! What to write where rows of different units would meet, in the names that the analyst uses.
 
-use super::flatten::Flattener;
+use super::scans::Scans;
 use crate::algebra::equivalence_classes::Col;
 use crate::algebra::source::{Leaf, SetTree};
 use crate::expr::Node;
@@ -8,7 +8,7 @@ use crate::refusals::Refusal;
 use crate::refusals::join::{Join, Tie};
 use sql::ast::{BindingId, Origin, Pos};
 
-impl Flattener<'_> {
+impl Scans<'_> {
     /// The refusal of a join of rows that may belong to two units, with what to write.
     pub(crate) fn apart(&self, a: &[BindingId], b: &[BindingId], pos: Pos) -> Refusal {
         let named = |list: &[BindingId]| -> Vec<BindingId> {
@@ -37,7 +37,7 @@ impl Flattener<'_> {
             let far = a.iter().chain(&b).find_map(|x| Some((*x, self.path_of(*x)?)));
             match far {
                 Some((x, path)) => Tie::Along {
-                    table: self.table(path.table).map(|t| t.name.clone()).unwrap_or_default(),
+                    table: self.scope.table(path.table).map(|t| t.name.clone()).unwrap_or_default(),
                     columns: path
                         .columns
                         .iter()
@@ -48,14 +48,14 @@ impl Flattener<'_> {
                 None => Tie::Units,
             }
         });
-        let at = b.iter().chain(&a).find_map(|b| self.positions.get(b).copied().flatten()).or(pos);
+        let at = b.iter().chain(&a).find_map(|b| self.position(*b)).or(pos);
         Join::Units(tie).at(at)
     }
 
     /// A column as the analyst calls it.
     pub(crate) fn shown(&self, (binding, name): &Col) -> String {
         let table = self.table_of(*binding);
-        let Some(b) = self.binding(*binding) else {
+        let Some(b) = self.scope.binding(*binding) else {
             if let Some(Leaf::Set(rows)) = self.scan_of(*binding).map(|s| &s.leaf) {
                 return rows.unit_name.clone();
             }
@@ -65,8 +65,7 @@ impl Flattener<'_> {
         let index = match table {
             Some(_) => index,
             None => name.strip_prefix('c').and_then(|n| n.parse().ok()).map(|column| {
-                let derived = self.origin.get(binding).copied().unwrap_or(*binding);
-                self.derived_column(derived, *binding, column).unwrap_or(column)
+                self.derived_column(self.scope.origin(*binding), *binding, column).unwrap_or(column)
             }),
         };
         let own = index.and_then(|i| b.columns.get(i));
@@ -75,7 +74,7 @@ impl Flattener<'_> {
 
     /// Whether the analyst wrote this relation: what rules put there is nobody's condition either.
     pub(crate) fn is_written(&self, binding: BindingId) -> bool {
-        self.binding(binding).is_none_or(|b| b.origin == Origin::Written)
+        self.scope.binding(binding).is_none_or(|b| b.origin == Origin::Written)
     }
 
     /// Whether it is a column of such a relation, or what a relation of groups computes from one.

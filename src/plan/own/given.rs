@@ -1,6 +1,8 @@
 //! What was released before rows are read, as these see it: constants, of which the values are not known yet.
 
-use super::flatten::{Draft, Flattener};
+use super::relation::{Reading, Relation};
+use super::scans::{Result, Scans};
+use crate::algebra::normal::Normal;
 use crate::algebra::source::{Kind, Leaf, SetRows, SetTree, Tree};
 use crate::expr::interval::Interval;
 use crate::expr::{Node, Scalar, among};
@@ -73,11 +75,6 @@ impl Given {
         Some(self.parameter(stage.first, stage.types.first()?, stage.bounds.first()?))
     }
 
-    /// Whether the rows of this query were released.
-    pub fn is_released(&self, q: &Query) -> bool {
-        self.stage(q, true).is_some()
-    }
-
     /// The rows of this query, where they were released: the cells of each, and whether it is there.
     fn rows(&self, q: &Query) -> Option<(&Stage, Vec<Row>)> {
         let stage = self.stage(q, true)?;
@@ -96,7 +93,7 @@ impl Given {
     }
 }
 
-impl Flattener<'_> {
+impl Relation<'_, Reading> {
     /// Released rows in FROM, if these are: constants, as VALUES would be.
     pub(crate) fn released(
         &mut self,
@@ -104,14 +101,14 @@ impl Flattener<'_> {
         q: &Query,
         nullable: bool,
         pos: Pos,
-    ) -> Option<super::flatten::Result<Draft>> {
-        let given = self.given.clone();
-        let (stage, rows) = given.rows(q)?;
+    ) -> Option<Result<Normal>> {
+        let scope = self.scans.scope.clone();
+        let (stage, rows) = scope.given.rows(q)?;
         let column = |(i, (ty, bound)): (usize, (&SqlType, &Interval))| {
             Scalar::given(0, ty.clone(), bound.clone()).column_of(binding, format!("c{i}"), false)
         };
         let columns: Vec<Scalar> = stage.types.iter().zip(&stage.bounds).enumerate().map(column).collect();
-        let inner = self.nested(false);
+        let inner = Scans::new(scope.clone());
         let branch =
             |(cells, there): Row| SetTree::Branch(Box::new(inner.branch(Tree::Scan(0), vec![there], cells)));
         let all = |left, right| SetTree::Op {
@@ -122,12 +119,14 @@ impl Flattener<'_> {
         };
         let tree = rows.into_iter().map(branch).reduce(all)?;
         if let Some(columns) = &stage.unique {
-            self.unique.insert(binding, columns.clone());
+            self.scans.unique.insert(binding, columns.clone());
         }
         let rows = SetRows { tree, columns, unit: None, unit_name: String::new(), keeps: None, capped: None };
         Some(self.scan(binding, Leaf::Set(Box::new(rows)), nullable, pos))
     }
+}
 
+impl Scans<'_> {
     /// `x [NOT] IN (q)`, where the rows of q were released.
     pub(crate) fn among_released(
         &self,
@@ -135,8 +134,8 @@ impl Flattener<'_> {
         q: &Query,
         negated: bool,
         pos: Pos,
-    ) -> Option<super::flatten::Result<Scalar>> {
-        let (_, rows) = self.given.rows(q)?;
+    ) -> Option<Result<Scalar>> {
+        let (_, rows) = self.scope.given.rows(q)?;
         let there = rows.first()?.1.clone();
         let members: Vec<Scalar> =
             rows.into_iter().filter_map(|(cells, _)| cells.into_iter().next()).collect();
@@ -145,25 +144,12 @@ impl Flattener<'_> {
 
     /// Whether there is a row of q, where its rows were released.
     pub(crate) fn any_released(&self, q: &Query) -> Option<Scalar> {
-        self.given.rows(q)?.1.into_iter().next().map(|(_, there)| there)
-    }
-
-    /// Whether the rows of a relation in FROM were released.
-    pub(crate) fn is_released(&self, binding: BindingId, query: Option<&Query>) -> bool {
-        let cte = match self.binding(binding).map(|b| &b.source) {
-            Some(Source::Cte(id)) => self.ctes.get(id).copied(),
-            _ => None,
-        };
-        query.or(cte).is_some_and(|q| self.given.is_released(q))
+        self.scope.given.rows(q)?.1.into_iter().next().map(|(_, there)| there)
     }
 
     /// What inner joins with released rows say of the other side: it is one of their values. So a domain of groups is
     /// narrowed to them.
-    pub(crate) fn members_of_joins(
-        &self,
-        tree: &Tree,
-        filter: &[Scalar],
-    ) -> super::flatten::Result<Vec<Scalar>> {
+    pub(crate) fn members_of_joins(&self, tree: &Tree, filter: &[Scalar]) -> Result<Vec<Scalar>> {
         let mut conditions: Vec<&Scalar> = filter.iter().collect();
         inner_conditions(tree, &mut conditions);
         let mut out = Vec::new();

@@ -1,17 +1,16 @@
 //! Public LEFT JOIN private, read as an inner join (soundness rule 8).
 
-use super::flatten::{Flattener, Result};
-use super::units::Block;
+use super::scans::{Result, Scans};
 use crate::refusals::join::Join;
 use crate::syntax::null_extension::{null_test, refers, rejects, strict};
 use sql::ast::*;
 use std::collections::HashSet;
 
-impl Flattener<'_> {
+impl Scans<'_> {
     /// Soundness rule 8: read as an inner join, public LEFT JOIN private must mean the same. It does where rows without
     /// partners add nothing to any aggregate, and where all groups come back anyway.
     pub(crate) fn optional_side(
-        &mut self,
+        &self,
         optional: &[HashSet<BindingId>],
         above: &[&Expr],
         keys: &[Expr],
@@ -42,23 +41,6 @@ impl Flattener<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Refuses public LEFT JOIN private where no aggregate says what it is for.
-    pub(crate) fn no_optional(&self, pos: Pos) -> Result<()> {
-        match self.optional.first() {
-            None => Ok(()),
-            Some((_, at)) => Err(Join::OptionalInSubquery.at(at.or(pos))),
-        }
-    }
-
-    /// Private relations elsewhere are tied to the optional ones: they are NULL, or their rows are gone, with them.
-    pub(crate) fn private_optional(&mut self, block: &Block) {
-        let private: Vec<BindingId> =
-            block.bindings.iter().copied().filter(|b| self.private_scan(*b)).collect();
-        for (of, _) in &mut self.optional {
-            of.extend(&private);
-        }
     }
 }
 

@@ -7,11 +7,13 @@
 //!
 //! An order within a unit may leave ties, which are broken (`ties`): how a table lies on disk says nothing.
 
-use super::flatten::{Draft, Flattener, Place, Result};
-use super::units::{Outside, Owner};
+use super::relation::{Owned, Place, Read, Reading, Relation};
+use super::scans::Result;
 use crate::algebra::equivalence_classes::Col;
 use crate::algebra::frames;
-use crate::algebra::source::{Leaf, Over, SetRows, SetTree, Tree, Unit};
+use crate::algebra::normal::Normal;
+use crate::algebra::props::Owner;
+use crate::algebra::source::{Leaf, Over, SetRows, SetTree, Unit};
 use crate::algebra::ties::break_ties;
 use crate::algebra::windows::Call;
 use crate::algebra::windows::Sort;
@@ -37,17 +39,15 @@ pub struct RowsPerUnit {
     pub otherwise: u32,
 }
 
-/// A SELECT as a draft, with what it selects over the draft's scans.
+/// A SELECT as a tree, with what it selects over the tree's scans.
 pub(crate) struct Selected {
-    pub draft: Draft,
+    pub tree: Normal,
     pub items: Vec<Expr>,
 }
 
 /// Rows under what is computed over several of them, with their units found.
 struct Under<'a> {
-    inner: Flattener<'a>,
-    tree: Tree,
-    filter: Vec<Scalar>,
+    inner: Relation<'a, Owned>,
     unit: Unit,
     exact: Vec<Col>,
     bound: Option<u64>,
@@ -83,20 +83,18 @@ impl Made {
 /// Aggregates that say how far values lie apart.
 const SPREADS: &[&str] = &["variance", "var_samp", "var_pop", "stddev", "stddev_samp", "stddev_pop"];
 
-impl<'a> Flattener<'a> {
+impl<'a> Relation<'a, Reading> {
     /// Whether a SELECT is grouped by its unit: its rows are then of one unit each.
-    pub(crate) fn is_grouped_by_unit(&self, s: &Select) -> Result<bool> {
+    pub(crate) fn is_grouped_by_unit(self, s: &Select) -> Result<bool> {
         let keys = keys(s);
         if keys.is_empty() {
             return Ok(false);
         }
-        let mut inner = self.nested(false);
-        let (draft, conditions) = inner.draft(s)?;
-        let block = inner.block(draft, &conditions, &Outside::default())?;
-        let exact = inner.exact(&block);
+        let (Relation { scans, state }, _) = self.read(s)?.owned(None, None)?;
+        let exact = scans.exact(&state.props);
         for k in &keys {
-            let k = inner.expand(k)?;
-            if inner.col(&k).is_some_and(|c| exact.contains(&c)) {
+            let k = scans.expand(k)?;
+            if scans.col(&k).is_some_and(|c| exact.contains(&c)) {
                 return Ok(true);
             }
         }
@@ -138,30 +136,30 @@ impl<'a> Flattener<'a> {
 
     /// A SELECT that only projects and filters.
     fn plain_rows(&mut self, s: &Select, at: Place, pos: Pos) -> Result<Selected> {
-        let Some(draft) = self.list(&s.from, at)? else {
+        let Some(tree) = self.list(&s.from, at)? else {
             return Err(Within::NoFrom.at(pos));
         };
-        let draft = self.with_scalars(draft, s)?;
+        let tree = self.with_scalars(tree, s)?;
         if let Some(f) = &s.filter {
-            let f = self.expand(f)?;
+            let f = self.scans.expand(f)?;
             self.condition(f, at);
         }
-        let items = s.items.iter().map(|i| self.expand(&i.expr)).collect::<Result<Vec<_>>>()?;
-        Ok(Selected { draft, items })
+        let items = s.items.iter().map(|i| self.scans.expand(&i.expr)).collect::<Result<Vec<_>>>()?;
+        Ok(Selected { tree, items })
     }
 
     /// What windows stand over: rows, or groups of them.
     fn below(&self, binding: Option<BindingId>, s: &Select, pos: Pos) -> Result<(Under<'a>, Vec<Expr>)> {
-        let mut inner = self.nested(false);
-        let (draft, conditions, items) = if is_grouped(s) {
-            let Selected { draft, items } = inner.grouped(binding, s, Place::TOP, pos)?;
-            (draft, inner.finished()?, items)
+        let mut inner = self.nested();
+        let (inner, items) = if is_grouped(s) {
+            let Selected { tree, items } = inner.grouped(binding, s, Place::TOP, pos)?;
+            (inner.finished(tree)?, items)
         } else {
-            let (draft, conditions) = inner.draft(s)?;
-            let items = s.items.iter().map(|i| inner.expand(&i.expr)).collect::<Result<Vec<_>>>()?;
-            (draft, conditions, items)
+            let inner = inner.read(s)?;
+            let items = s.items.iter().map(|i| inner.scans.expand(&i.expr)).collect::<Result<Vec<_>>>()?;
+            (inner, items)
         };
-        Ok((inner.under(draft, &conditions, pos)?, items))
+        Ok((inner.under(pos)?, items))
     }
 
     /// DISTINCT ON: the rows that a window numbers 1.
@@ -172,10 +170,10 @@ impl<'a> Flattener<'a> {
         at: Place,
         pos: Pos,
     ) -> Result<Selected> {
-        let (mut under, mut items) = self.below(binding, s, pos)?;
+        let (under, mut items) = self.below(binding, s, pos)?;
         let mut written = |e: &Expr| match &e.kind {
             ExprKind::Output(i) => items.get(*i).cloned().ok_or_else(|| Within::Ordered.at(pos)),
-            _ => under.inner.expand(e),
+            _ => under.inner.scans.expand(e),
         };
         let partition_by = on.iter().map(&mut written).collect::<Result<Vec<_>>>()?;
         let mut order = Vec::new();
@@ -191,45 +189,21 @@ impl<'a> Flattener<'a> {
         let function = Box::new(Expr::new(ExprKind::Call { name: "row_number", args: Vec::new() }, pos));
         let kind = ExprKind::Window { function, partition_by, order_by: order, frame: None };
         items.push(Expr::new(kind, pos));
-        let Selected { draft, mut items } = self.windowed(binding, under, &items, at, pos)?;
+        let Selected { tree, mut items } = self.windowed(binding, under, &items, at, pos)?;
         let number = items.pop().ok_or_else(|| Within::Ordered.at(pos))?;
         let one = Expr::new(ExprKind::Literal(Literal::Number("1".into())), pos);
         let first = ExprKind::Binary { op: BinaryOp::Eq, left: Box::new(number), right: Box::new(one) };
         self.condition(Expr::new(first, pos), at);
-        Ok(Selected { draft, items })
-    }
-
-    /// Finds whose the rows below are.
-    fn under(mut self, draft: Draft, conditions: &[Expr], pos: Pos) -> Result<Under<'a>> {
-        self.no_optional(pos)?;
-        let block = self.block(draft, conditions, &Outside::default())?;
-        let filter = self.conditions(conditions, &block)?;
-        let exact = self.exact(&block);
-        self.found = Some(block.found());
-        let unit = match block.owner {
-            Owner::Unit(unit) => unit,
-            Owner::Public => {
-                return Err(Within::Public.at(pos));
-            }
-            Owner::Outside { .. } | Owner::Unfound => return Err(Refusal::Unread("FROM", pos)),
-        };
-        let own = block.rows.follows.iter().filter_map(|b| self.scan_of(*b)?.keeps());
-        let own = own.filter_map(|t| Some((self.table(t)?.max_rows?, t))).min();
-        let said = self.rows.chosen.or(own.map(|o| o.0)).unwrap_or(self.rows.otherwise);
-        let proven = block.rows.bound.and_then(|n| u32::try_from(n).ok());
-        let most = proven.map_or(said, |p| p.min(said)).max(1);
-        let (bound, keeps) = (block.rows.bound, own.map(|o| o.1));
-        Ok(Under { inner: self, tree: block.tree, filter, unit, exact, bound, most, keeps })
+        Ok(Selected { tree, items })
     }
 
     /// GROUP BY the unit, and perhaps more.
     fn grouped(&mut self, binding: Option<BindingId>, s: &Select, at: Place, pos: Pos) -> Result<Selected> {
-        let mut inner = self.nested(false);
-        let (draft, conditions) = inner.draft(s)?;
-        let mut keys = keys(s).iter().map(|k| inner.expand(k)).collect::<Result<Vec<_>>>()?;
-        let mut items = s.items.iter().map(|i| inner.expand(&i.expr)).collect::<Result<Vec<_>>>()?;
-        items.extend(s.having.as_ref().map(|h| inner.expand(h)).transpose()?);
-        let mut under = inner.under(draft, &conditions, pos)?;
+        let inner = self.nested().read(s)?;
+        let mut keys = keys(s).iter().map(|k| inner.scans.expand(k)).collect::<Result<Vec<_>>>()?;
+        let mut items = s.items.iter().map(|i| inner.scans.expand(&i.expr)).collect::<Result<Vec<_>>>()?;
+        items.extend(s.having.as_ref().map(|h| inner.scans.expand(h)).transpose()?);
+        let mut under = inner.under(pos)?;
         let Some(unit) = keys.iter().position(|k| under.is_unit(k)) else {
             return Err(Within::Several { unit: under.unit_name() }.at(pos));
         };
@@ -247,13 +221,13 @@ impl<'a> Flattener<'a> {
         if values.len() == 1 {
             under.bound = Some(1);
         }
-        let draft = self.scan_over(binding, under, made, (values, Over::Groups(calls)), at, pos)?;
+        let tree = self.scan_over(binding, under, made, (values, Over::Groups(calls)), at, pos)?;
         if s.having.is_some()
             && let Some(having) = items.pop()
         {
             self.condition(having, at);
         }
-        Ok(Selected { draft, items })
+        Ok(Selected { tree, items })
     }
 
     /// Windows partitioned by the unit, and perhaps more.
@@ -285,8 +259,8 @@ impl<'a> Flattener<'a> {
         let windows = windows.into_iter().map(|w| frames::bounded(w, pos)).collect::<Result<_>>()?;
         let mut items = items.to_vec();
         items.iter_mut().for_each(|e| named(e, &made));
-        let draft = self.scan_over(binding, under, made, (values, Over::Windows(windows)), at, pos)?;
-        Ok(Selected { draft, items })
+        let tree = self.scan_over(binding, under, made, (values, Over::Windows(windows)), at, pos)?;
+        Ok(Selected { tree, items })
     }
 
     /// The scan of what was made.
@@ -298,17 +272,17 @@ impl<'a> Flattener<'a> {
         (items, over): (Vec<Scalar>, Over),
         at: Place,
         pos: Pos,
-    ) -> Result<Draft> {
+    ) -> Result<Normal> {
         let unit_name = under.unit_name();
-        let Under { inner, tree, filter, bound, keeps, .. } = under;
-        let mut branch = inner.branch(tree, filter, items);
+        let Under { inner: Relation { scans, state }, bound, keeps, .. } = under;
+        let mut branch = scans.branch(state.tree, state.filter, items);
         (branch.over, branch.bound) = (over, bound);
-        self.absorb(&inner);
+        self.scans.absorb(&scans);
         if let Some(derived) = binding {
-            self.origin.insert(made.binding, *self.origin.get(&derived).unwrap_or(&derived));
+            self.scans.scope.stands_for(made.binding, derived);
         }
         let tree = SetTree::Branch(Box::new(branch));
-        let capped = match binding.and_then(|b| self.binding(b)).map(|b| &b.source) {
+        let capped = match binding.and_then(|b| self.scans.scope.binding(b)).map(|b| &b.source) {
             Some(Source::Capped { table, rows }) => Some((*table, *rows)),
             _ => None,
         };
@@ -317,20 +291,42 @@ impl<'a> Flattener<'a> {
     }
 }
 
+impl<'a> Relation<'a, Read> {
+    /// Finds whose the rows are.
+    fn under(self, pos: Pos) -> Result<Under<'a>> {
+        self.no_optional(pos)?;
+        let inner = self.filtered()?;
+        let (scans, props) = (&inner.scans, &inner.state.props);
+        let unit = match props.owner.clone() {
+            Owner::Unit(unit) => unit,
+            Owner::Public => return Err(Within::Public.at(pos)),
+            Owner::Outside { .. } | Owner::Unfound => return Err(Refusal::Unread("FROM", pos)),
+        };
+        let own = props.rows.follows.iter().filter_map(|b| scans.scan_of(*b)?.keeps());
+        let own = own.filter_map(|t| Some((scans.scope.table(t)?.max_rows?, t))).min();
+        let said = scans.scope.rows;
+        let said = said.chosen.or(own.map(|o| o.0)).unwrap_or(said.otherwise);
+        let proven = props.rows.bound.and_then(|n| u32::try_from(n).ok());
+        let most = proven.map_or(said, |p| p.min(said)).max(1);
+        let (exact, bound, keeps) = (scans.exact(props), props.rows.bound, own.map(|o| o.1));
+        Ok(Under { inner, unit, exact, bound, most, keeps })
+    }
+}
+
 impl Under<'_> {
-    fn made(&mut self) -> Made {
-        let binding = self.inner.fresh();
+    fn made(&self) -> Made {
+        let binding = self.inner.scans.scope.fresh();
         Made { binding, columns: Vec::new(), named: Vec::new() }
     }
 
     /// Whether an expression is the unit in every row.
     fn is_unit(&self, e: &Expr) -> bool {
-        self.inner.col(e).is_some_and(|c| self.exact.contains(&c))
+        self.inner.scans.col(e).is_some_and(|c| self.exact.contains(&c))
     }
 
     /// What the analyst calls the unit.
     fn unit_name(&self) -> String {
-        self.unit.columns.first().map(|c| self.inner.shown(c)).unwrap_or_default()
+        self.unit.columns.first().map(|c| self.inner.scans.shown(c)).unwrap_or_default()
     }
 
     /// An expression above groups, over the columns that they come out with.
@@ -354,7 +350,7 @@ impl Under<'_> {
         }
         match &mut e.kind {
             ExprKind::Column { binding, column } => {
-                let b = self.inner.binding(*binding);
+                let b = self.inner.scans.scope.binding(*binding);
                 let column = b.and_then(|b| b.columns.get(*column)).cloned().unwrap_or_default();
                 let table = b.map(|b| b.name.clone()).unwrap_or_default();
                 Err(Group::Ungrouped { table, column }.at(e.pos))

@@ -4,22 +4,17 @@
 //! part that match by a key of theirs are at most one for each row that they meet, so that the join has at most as many
 //! rows as what they are joined to.
 
-use super::flatten::Flattener;
+use super::scans::Scans;
 use super::units::compared_exactly;
 use crate::algebra::equivalence_classes::Col;
+use crate::algebra::props::Props;
 use crate::algebra::rows::Rows;
-use crate::algebra::source::{Leaf, Over, PrivateSource, Scan, SetRows, SetTree};
+use crate::algebra::source::{Branch, Leaf, Over, PrivateSource, Scan, SetRows, SetTree};
 use crate::expr::{Node, Scalar, lower};
 use crate::syntax::conditions::conjuncts;
 use bigdecimal::ToPrimitive;
 use sql::ast::*;
 use std::collections::HashSet;
-
-/// Part of a join.
-pub(crate) struct Part {
-    pub bindings: Vec<BindingId>,
-    pub rows: Rows,
-}
 
 /// A condition `column = expression` that compares exactly, with the bindings that the expression looks at.
 pub(crate) struct Equation {
@@ -51,16 +46,16 @@ fn least(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     }
 }
 
-impl Flattener<'_> {
+impl Scans<'_> {
     /// The equations in these conjuncts.
     pub(crate) fn equations(&self, conditions: &[Expr]) -> Vec<Equation> {
-        let before = self.spend.taken();
         let mut out = Vec::new();
         for c in conjuncts(conditions) {
             let ExprKind::Binary { op: BinaryOp::Eq, left, right } = &c.kind else { continue };
             for (key, other) in [(left, right), (right, left)] {
                 let Some(column) = self.col(key) else { continue };
-                let (Ok(k), Ok(o)) = (lower(key, self), lower(other, self)) else { continue };
+                let lowered = self.scope.uncharged(|| (lower(key, self), lower(other, self)));
+                let (Ok(k), Ok(o)) = lowered else { continue };
                 if !k.canonical() || !compared_exactly(k.ty(), o.ty()) {
                     continue;
                 }
@@ -82,13 +77,11 @@ impl Flattener<'_> {
                 }
             }
         }
-        // Looking at conditions does not count as writing them.
-        self.spend.back_to(before);
         out
     }
 
     /// Whether each combination of rows of `given` meets at most one row of the part.
-    fn determined(&self, part: &Part, given: &HashSet<BindingId>, equations: &[Equation]) -> bool {
+    fn determined(&self, part: &Props, given: &HashSet<BindingId>, equations: &[Equation]) -> bool {
         // Private rows that meet are of one unit.
         let private = |b: &BindingId| self.private_scan(*b);
         if part.rows.bound == Some(1) && part.bindings.iter().any(private) && given.iter().any(private) {
@@ -98,7 +91,7 @@ impl Flattener<'_> {
     }
 
     /// Whether a key of the part is equated with what is given.
-    fn is_key_given(&self, part: &Part, given: &HashSet<BindingId>, equations: &[Equation]) -> bool {
+    fn is_key_given(&self, part: &Props, given: &HashSet<BindingId>, equations: &[Equation]) -> bool {
         part.rows.anchors.iter().any(|anchor| {
             let fixed = |column: &String| {
                 let here = |e: &&Equation| e.column.0 == *anchor && e.column.1 == *column;
@@ -111,7 +104,7 @@ impl Flattener<'_> {
 
     /// Whether each row of `l` meets at most one group of `r`: all that these are grouped by is equated. A choice of bounds,
     /// no proof: the kernel does not know it.
-    fn is_group(&self, r: &Part, l: &Part, equations: &[Equation]) -> bool {
+    fn is_group(&self, r: &Props, l: &Props, equations: &[Equation]) -> bool {
         let [binding] = r.bindings.as_slice() else { return false };
         let Some(Leaf::Set(rows)) = self.scan_of(*binding).map(|s| &s.leaf) else { return false };
         let SetTree::Branch(branch) = &rows.tree else { return false };
@@ -125,7 +118,7 @@ impl Flattener<'_> {
 
     /// Whether each combination of rows of `given` meets at most one released row: all columns that tell these apart are
     /// equated. A choice of bounds, no proof: the kernel does not know it.
-    fn is_one_released(&self, part: &Part, given: &HashSet<BindingId>, equations: &[Equation]) -> bool {
+    fn is_one_released(&self, part: &Props, given: &HashSet<BindingId>, equations: &[Equation]) -> bool {
         let [binding] = part.bindings.as_slice() else { return false };
         let equated = |at: &usize| {
             let column = (*binding, format!("c{at}"));
@@ -135,7 +128,7 @@ impl Flattener<'_> {
     }
 
     /// The parts that are fixed once those in `start` are; `chosen`: as a choice of bounds, and not proven.
-    fn closure(&self, start: &[usize], parts: &[Part], equations: &[Equation], chosen: bool) -> Vec<bool> {
+    fn closure(&self, start: &[usize], parts: &[Props], equations: &[Equation], chosen: bool) -> Vec<bool> {
         let mut fixed = vec![false; parts.len()];
         let mut given = HashSet::new();
         let mut take = |i: usize, fixed: &mut Vec<bool>| {
@@ -162,7 +155,7 @@ impl Flattener<'_> {
     }
 
     /// Parts joined by inner joins: the rows of one part, where it fixes all others; else a product.
-    pub(crate) fn island_rows(&self, parts: &[Part], equations: &[Equation]) -> Rows {
+    pub(crate) fn island_rows(&self, parts: &[Props], equations: &[Equation]) -> Rows {
         let mut rows = Rows::default();
         for (i, p) in parts.iter().enumerate() {
             if self.closure(&[i], parts, equations, false).iter().all(|f| *f) {
@@ -200,9 +193,9 @@ impl Flattener<'_> {
     }
 
     /// What the rows of a unit that each part has but one of fix, and those themselves.
-    fn settled(&self, parts: &[Part], equations: &[Equation]) -> Vec<BindingId> {
+    fn settled(&self, parts: &[Props], equations: &[Equation]) -> Vec<BindingId> {
         let mut settled: HashSet<BindingId> = parts.iter().flat_map(|p| &p.rows.settled).copied().collect();
-        let known = |p: &&Part, settled: &HashSet<BindingId>| p.bindings.iter().all(|b| settled.contains(b));
+        let known = |p: &&Props, settled: &HashSet<BindingId>| p.bindings.iter().all(|b| settled.contains(b));
         let more = |settled: &HashSet<BindingId>| {
             parts.iter().find(|p| !known(p, settled) && self.is_key_given(p, settled, equations))
         };
@@ -215,8 +208,8 @@ impl Flattener<'_> {
     }
 
     /// `l LEFT JOIN r`; `private`: r is, and its unit is tied to l's.
-    pub(crate) fn left_rows(&self, l: &Part, r: &Part, private: bool, equations: &[Equation]) -> Rows {
-        let given = |p: &Part| p.bindings.iter().copied().collect::<HashSet<_>>();
+    pub(crate) fn left_rows(&self, l: &Props, r: &Props, private: bool, equations: &[Equation]) -> Rows {
+        let given = |p: &Props| p.bindings.iter().copied().collect::<HashSet<_>>();
         if self.determined(r, &given(l), equations) {
             return l.rows.clone();
         }
@@ -325,8 +318,8 @@ impl SetTree {
 
 impl SetRows {
     /// The branches, from left to right.
-    pub fn branches(&self) -> Vec<&crate::algebra::source::Branch> {
-        fn walk<'s>(tree: &'s SetTree, out: &mut Vec<&'s crate::algebra::source::Branch>) {
+    pub fn branches(&self) -> Vec<&Branch> {
+        fn walk<'s>(tree: &'s SetTree, out: &mut Vec<&'s Branch>) {
             match tree {
                 SetTree::Branch(b) => out.push(b),
                 SetTree::Op { left, right, .. } => {

@@ -4,11 +4,13 @@
 //! of unit u is kept then depends on rows of u. A public one needs no tie; what it says of the row around it obeys the
 //! same allow-list as every row expression.
 
-use super::flatten::{Draft, Flattener, Place, Result};
 use super::per_unit::Selected;
-use super::units::{Block, Found, Outside, Owner, stands_in};
+use super::relation::{Owned, Place, Read, Relation};
+use super::scans::{Result, Scans};
+use super::units::stands_in;
 use crate::algebra::equivalence_classes::Col;
-use crate::algebra::source::{Branch, Over, equal};
+use crate::algebra::props::{Owner, Props};
+use crate::algebra::source::equal;
 use crate::expr::truth;
 use crate::expr::{Node, Scalar, comparison, lower, not};
 use crate::refusals::Refusal;
@@ -19,10 +21,7 @@ use sql::ast::*;
 
 /// The subquery of a condition, before its units are found.
 struct Inside<'a> {
-    inner: Flattener<'a>,
-    draft: Draft,
-    /// Its WHERE.
-    conditions: Vec<Expr>,
+    inner: Relation<'a, Read>,
     /// What it selects.
     items: Vec<Expr>,
     private: bool,
@@ -39,31 +38,31 @@ struct Membership {
     condition: Option<Expr>,
 }
 
-impl<'a> Flattener<'a> {
+impl<'a> Relation<'a, Owned> {
     /// Makes the subqueries of a condition ready to be lowered.
-    pub(crate) fn prepare(&mut self, e: &Expr, block: &Found) -> Result<()> {
+    pub(crate) fn prepare(&mut self, e: &Expr) -> Result<()> {
         match &e.kind {
             // Apart, so that a deep condition takes little stack.
-            ExprKind::Exists { .. } | ExprKind::InQuery { .. } => self.prepare_one(e, block),
-            _ => e.children().into_iter().try_for_each(|c| self.prepare(c, block)),
+            ExprKind::Exists { .. } | ExprKind::InQuery { .. } => self.prepare_one(e),
+            _ => e.children().into_iter().try_for_each(|c| self.prepare(c)),
         }
     }
 
-    fn prepare_one(&mut self, e: &Expr, block: &Found) -> Result<()> {
+    fn prepare_one(&mut self, e: &Expr) -> Result<()> {
         let made = match &e.kind {
-            ExprKind::Exists { query, negated } => match self.any_released(query) {
+            ExprKind::Exists { query, negated } => match self.scans.any_released(query) {
                 Some(there) if *negated => not(there),
                 Some(there) => there,
                 None => {
                     let inside = self.inside(projection(query, e.pos)?, e.pos)?;
-                    self.semi(inside, None, *negated, block, e.pos)?
+                    self.semi(inside, None, *negated, e.pos)?
                 }
             },
             ExprKind::InQuery { expr, query, negated } => {
-                self.prepare(expr, block)?;
+                self.prepare(expr)?;
                 // Before the subquery, which goes on counting from here.
                 let operand = lower(expr, self)?;
-                match self.among_released(&operand, query, *negated, e.pos) {
+                match self.scans.among_released(&operand, query, *negated, e.pos) {
                     Some(made) => made?,
                     None => {
                         let inside = self.inside(projection(query, e.pos)?, e.pos)?;
@@ -71,36 +70,36 @@ impl<'a> Flattener<'a> {
                             [item] => item.clone(),
                             _ => return Err(Subquery::Columns.at(e.pos)),
                         };
-                        let membership = self.membership(&inside.inner, item, (expr, operand), block, e.pos);
-                        self.semi(inside, Some(membership), *negated, block, e.pos)?
+                        let membership = self.membership(&inside.inner.scans, item, (expr, operand), e.pos);
+                        self.semi(inside, Some(membership), *negated, e.pos)?
                     }
                 }
             }
             _ => return Ok(()),
         };
-        self.prepared.push((e.clone(), made));
+        self.state.prepared.push((e.clone(), made));
         Ok(())
     }
 
     fn inside(&self, (select, order_by): (&Select, &[OrderItem]), pos: Pos) -> Result<Inside<'a>> {
-        let private = select.from.iter().any(|f| self.is_private(f));
-        let mut inner = self.nested(true);
-        let Selected { draft, items } = inner.selected(None, select, order_by, Place::TOP, pos)?;
-        let conditions = inner.finished()?;
+        let private = select.from.iter().any(|f| self.scans.scope.is_private(f));
+        let mut inner = Relation::over(self.scans.correlated());
+        let Selected { tree, items } = inner.selected(None, select, order_by, Place::TOP, pos)?;
+        let inner = inner.finished(tree)?;
         inner.no_optional(pos)?;
-        Ok(Inside { inner, draft, conditions, items, private })
+        Ok(Inside { inner, items, private })
     }
 
     fn membership(
         &self,
-        inner: &Self,
+        inner: &Scans<'_>,
         item: Expr,
         (written, operand): (&Expr, Scalar),
-        around: &Found,
         pos: Pos,
     ) -> Membership {
         let padded = inner.col(&item).and_then(|c| inner.scan_of(c.0)).is_none_or(|s| s.nullable);
-        let operand_solid = !operand.nullable() || self.col(written).is_some_and(|c| self.solid(&c, around));
+        let operand_solid = !operand.nullable()
+            || self.scans.col(written).is_some_and(|c| self.scans.solid(&c, &self.state.props));
         // Members that differ do not matter, unless NULL is one of the two: then IN asks whether there is any member,
         // and NOT IN whether one is NULL.
         let condition = (operand_solid && !padded).then(|| {
@@ -115,101 +114,88 @@ impl<'a> Flattener<'a> {
         inside: Inside<'a>,
         membership: Option<Membership>,
         negated: bool,
-        around: &Found,
         pos: Pos,
     ) -> Result<Scalar> {
-        let Inside { mut inner, draft, conditions, private, .. } = inside;
-        let (known, outside) = if private {
-            let same = membership.iter().flat_map(|m| &m.condition);
-            (
-                conditions.iter().chain(same).cloned().collect(),
-                Outside { bindings: around.bindings.clone(), equal: around.equal.clone() },
-            )
-        } else {
-            (Vec::new(), Outside::default())
+        let Inside { inner, private, .. } = inside;
+        let around = self.state.props.clone();
+        let known: Vec<Expr> = match private {
+            true => {
+                let same = membership.iter().flat_map(|m| &m.condition);
+                inner.state.conditions.iter().chain(same).cloned().collect()
+            }
+            false => Vec::new(),
         };
-        let block =
-            inner.block(draft, &known, &outside).map_err(|err| untied(err, membership.is_some(), pos))?;
-        let mut filter = inner.conditions(&conditions, &block)?;
-        let found = block.found();
+        let owned = inner.owned(Some(&known), private.then_some(&*around));
+        let (mut inner, conditions) = owned.map_err(|err| untied(err, membership.is_some(), pos))?;
+        inner.filter(&conditions)?;
+        let props = inner.state.props.clone();
+        let mut filter = std::mem::take(&mut inner.state.filter);
         let mut met = Vec::new();
         if private {
-            inner.tie_around(&mut filter, &mut met, &block, around, pos)?;
+            inner.scans.tie_around(&mut filter, &mut met, &props, &around, pos)?;
         }
-        let made = match membership {
-            Some(m) => {
-                let column = inner.col(&m.item);
-                let item = lower(&m.item, &inner)?;
-                // The unit's own column, and those of its path, are equated inside.
-                let item_solid = !item.nullable()
-                    || column.is_some_and(|c| {
-                        inner.solid(&c, &found) || met.iter().any(|(a, b)| *a == c || *b == c)
-                    });
-                let nullable = !(m.operand_solid && item_solid);
-                let compared = comparison(BinaryOp::Eq, item, m.operand, pos)?;
-                let Node::Compare(_, item, value) = compared.node() else {
-                    return Err(Refusal::Unread("subquery", pos));
-                };
-                let (item, value) = ((**item).clone(), (**value).clone());
-                if nullable {
-                    let branch = inner.branch(block.tree, filter, vec![item]);
-                    Scalar::in_rows(value, branch, negated)
-                } else {
-                    // Without NULL, membership is existence, which PostgreSQL plans as a semi-join or an anti-join.
-                    let same = equal(item, value);
-                    if !filter.iter().any(|c| stands_in(c, &same)) {
-                        filter.push(same);
-                    }
-                    let branch = inner.branch(block.tree, filter, Vec::new());
-                    Scalar::exists(branch, negated)
+        let mut value = None;
+        let mut items = Vec::new();
+        if let Some(m) = membership {
+            let column = inner.scans.col(&m.item);
+            let item = lower(&m.item, &inner)?;
+            // The unit's own column, and those of its path, are equated inside.
+            let item_solid = !item.nullable()
+                || column.is_some_and(|c| {
+                    inner.scans.solid(&c, &props) || met.iter().any(|(a, b)| *a == c || *b == c)
+                });
+            let compared = comparison(BinaryOp::Eq, item, m.operand, pos)?;
+            let Node::Compare(_, item, operand) = compared.node() else {
+                return Err(Refusal::Unread("subquery", pos));
+            };
+            if m.operand_solid && item_solid {
+                // Without NULL, membership is existence, which PostgreSQL plans as a semi-join or an anti-join.
+                let same = equal((**item).clone(), (**operand).clone());
+                if !filter.iter().any(|c| stands_in(c, &same)) {
+                    filter.push(same);
                 }
+            } else {
+                (value, items) = (Some((**operand).clone()), vec![(**item).clone()]);
             }
-            None => {
-                let branch = inner.branch(block.tree, filter, Vec::new());
-                Scalar::exists(branch, negated)
-            }
+        }
+        let branch = inner.scans.branch(inner.state.tree, filter, items);
+        self.scans.absorb(&inner.scans);
+        let made = match value {
+            Some(value) => Scalar::in_rows(value, branch, negated),
+            None => Scalar::exists(branch, negated),
         };
-        self.absorb(&inner);
         Ok(truth(made, "WHERE", pos)?)
     }
+}
 
+impl Scans<'_> {
     /// Ties a private subquery to the unit around it. `met`: the columns that paths out of it equate.
     fn tie_around(
         &mut self,
         filter: &mut Vec<Scalar>,
         met: &mut Vec<(Col, Col)>,
-        block: &Block,
-        around: &Found,
+        own: &Props,
+        around: &Props,
         pos: Pos,
     ) -> Result<()> {
-        let unit = match (&block.owner, around.owner.unit()) {
+        let unit = match (&own.owner, around.owner.unit()) {
             (Owner::Unit(_) | Owner::Outside { .. }, Some(unit)) => unit,
             (Owner::Public | Owner::Unfound, _) | (_, None) => return Err(Refusal::Unread("subquery", pos)),
         };
-        if let Some(own) = block.owner.unit() {
+        if let Some(own) = own.owner.unit() {
             self.tie(filter, own, unit);
         }
-        let all: Vec<BindingId> = block.bindings.iter().chain(&around.bindings).copied().collect();
+        let all: Vec<BindingId> = own.bindings.iter().chain(&around.bindings).copied().collect();
         // Rows that lead outside for their unit lead to rows that are there; nothing else may be untied.
-        match self.settle(filter, met, block.owner.borrows(), &all).as_slice() {
+        match self.settle(filter, met, own.owner.borrows(), &all).as_slice() {
             [] => Ok(()),
             _ => Err(Refusal::Unread("subquery", pos)),
         }
     }
 
-    /// Whether a column is never NULL in the rows of a block that have a unit.
-    fn solid(&self, col: &Col, block: &Found) -> bool {
-        self.exact_of(&block.bindings, &block.equal).contains(col)
-            || block.equal.iter().any(|(a, b)| a == col || b == col)
-    }
-
-    pub(crate) fn branch(
-        &self,
-        tree: crate::algebra::source::Tree,
-        filter: Vec<Scalar>,
-        items: Vec<Scalar>,
-    ) -> Branch {
-        Branch { scans: self.scans.clone(), tree, filter, items, over: Over::Rows, bound: None }
+    /// Whether a column is never NULL in the rows of a part that have a unit.
+    fn solid(&self, col: &Col, part: &Props) -> bool {
+        self.exact(part).contains(col) || part.equal.iter().any(|(a, b)| a == col || b == col)
     }
 }
 

@@ -3,11 +3,13 @@
 //! The unit stands in the same place of every branch, with one type (soundness rule 10). Rows are equal only where
 //! their units are, so that what a row of unit u meets in another branch is a row of u.
 
-use super::flatten::{Draft, Flattener, Place, Result};
 use super::per_unit::Selected;
-use super::units::{Outside, Owner};
+use super::relation::{Place, Reading, Relation};
+use super::scans::{Result, Scans};
 use crate::algebra::equivalence_classes::Col;
-use crate::algebra::source::{Leaf, SetRows, SetTree, Tree};
+use crate::algebra::normal::Normal;
+use crate::algebra::props::Owner;
+use crate::algebra::source::{Branch, Leaf, SetRows, SetTree, Tree};
 use crate::expr::{Node, Scalar, lower, per_unit, united};
 use crate::facts::public_rows::MOST_CONSTANTS;
 use crate::refusals::Refusal;
@@ -28,12 +30,12 @@ struct Item {
     loose: bool,
 }
 
-impl Flattener<'_> {
+impl Relation<'_, Reading> {
     /// A derived table whose body is a set operation.
-    pub(crate) fn set(&mut self, binding: BindingId, q: &Query, nullable: bool, pos: Pos) -> Result<Draft> {
+    pub(crate) fn set(&mut self, binding: BindingId, q: &Query, nullable: bool, pos: Pos) -> Result<Normal> {
         let mut found = Vec::new();
         let tree = self.set_tree(&q.body, &mut found, false, pos)?;
-        let unit = match self.is_private_body(&q.body) {
+        let unit = match self.scans.scope.is_private_body(&q.body) {
             true => Some(common_unit(&found).ok_or_else(|| SetOperation::WithoutUnit.at(pos))?),
             false => None,
         };
@@ -45,7 +47,7 @@ impl Flattener<'_> {
             columns.push(if merges(&tree) { per_unit::one_of_equals(column) } else { column });
         }
         let named = |b: &Binding| b.columns.get(unit?).cloned();
-        let unit_name = self.binding(binding).and_then(named).unwrap_or_default();
+        let unit_name = self.scans.scope.binding(binding).and_then(named).unwrap_or_default();
         self.scan(
             binding,
             Leaf::Set(Box::new(SetRows { tree, columns, unit, unit_name, keeps: None, capped: None })),
@@ -58,7 +60,8 @@ impl Flattener<'_> {
     fn set_tree(&mut self, body: &Body, found: &mut Vec<Found>, merges: bool, pos: Pos) -> Result<SetTree> {
         match body {
             Body::SetOp { op, all, left, right } => {
-                let (l, r) = (self.is_private_body(left), self.is_private_body(right));
+                let (l, r) =
+                    (self.scans.scope.is_private_body(left), self.scans.scope.is_private_body(right));
                 if l != r {
                     return Err(SetOperation::Mixed.at(pos));
                 }
@@ -90,7 +93,7 @@ impl Flattener<'_> {
         }
         let mut branches = Vec::with_capacity(rows.len());
         for row in rows {
-            let inner = self.nested(false);
+            let inner = Scans::new(self.scans.scope.clone());
             let mut items = Vec::with_capacity(row.len());
             for e in row {
                 let loose = matches!(e.kind, ExprKind::Literal(Literal::String(_)));
@@ -99,7 +102,6 @@ impl Flattener<'_> {
             let values = items.iter().map(|i| i.value.clone()).collect();
             found.push(Found { units: Vec::new(), items });
             let branch = inner.branch(Tree::Scan(0), Vec::new(), values);
-            self.absorb(&inner);
             branches.push(SetTree::Branch(Box::new(branch)));
         }
         all_of(branches).ok_or_else(|| SetOperation::NoRows.at(pos))
@@ -112,7 +114,6 @@ impl Flattener<'_> {
         merges: bool,
         pos: Pos,
     ) -> Result<SetTree> {
-        let mut inner = self.nested(false);
         if select.from.is_empty() {
             let none = Expr::new(ExprKind::Literal(Literal::Bool(false)), None);
             let empty = select.filter.as_ref() == Some(&none);
@@ -126,21 +127,22 @@ impl Flattener<'_> {
             }
             return Ok(row);
         }
-        let Selected { draft, items: selected } = inner.selected(None, select, order_by, Place::TOP, pos)?;
-        let conditions = inner.finished()?;
+        let mut inner = self.nested();
+        let Selected { tree, items: selected } = inner.selected(None, select, order_by, Place::TOP, pos)?;
+        let inner = inner.finished(tree)?;
         inner.no_optional(select.pos)?;
-        let block = inner.block(draft, &conditions, &Outside::default())?;
-        let unit = match &block.owner {
+        let inner = inner.filtered()?;
+        let (scans, props) = (&inner.scans, &inner.state.props);
+        let unit = match &props.owner {
             Owner::Unit(unit) => Some(unit),
             Owner::Public => None,
             Owner::Outside { .. } | Owner::Unfound => return Err(Refusal::Unread("FROM", select.pos)),
         };
-        let filter = inner.conditions(&conditions, &block)?;
-        let exact = inner.exact(&block);
+        let exact = scans.exact(props);
         let mut items = Vec::with_capacity(selected.len());
         let mut units = Vec::new();
         for (i, e) in selected.into_iter().enumerate() {
-            let col: Option<Col> = inner.col(&e);
+            let col: Option<Col> = scans.col(&e);
             let s = lower(&e, &inner)?;
             let own = unit.is_some_and(|unit| unit.ty.oid() == s.ty().oid());
             let own = own && s.canonical() && col.is_some_and(|c| exact.contains(&c));
@@ -150,10 +152,10 @@ impl Flattener<'_> {
         }
         let values = items.iter().map(|i| i.value.clone()).collect();
         found.push(Found { units, items });
-        let mut branch = inner.branch(block.tree, filter, values);
-        branch.bound = block.rows.bound;
-        self.absorb(&inner);
-        Ok(SetTree::Branch(Box::new(branch)))
+        self.scans.absorb(scans);
+        let bound = props.rows.bound;
+        let branch = scans.branch(inner.state.tree, inner.state.filter, values);
+        Ok(SetTree::Branch(Box::new(Branch { bound, ..branch })))
     }
 }
 

@@ -1,54 +1,16 @@
 //! Along paths to the unit: the rows that rows refer to, found in the statement or read beside it.
 
-use super::flatten::{Flattener, Result};
-use super::units::{Block, Owner, stands_in};
+use super::scans::{Result, Scans};
+use super::units::{Block, stands_in};
 use crate::algebra::equivalence_classes::{Classes, Col};
+use crate::algebra::props::{Borrow, Owner};
 use crate::algebra::source::{Added, Kind, Leaf, Scan, TableName, Tree, column, equal};
 use crate::expr::{Node, Scalar};
 use crate::refusals::Refusal;
 use policy::{Privacy, UnitPath};
 use sql::ast::BindingId;
 
-/// Rows of a scan with a path whose unit is that of another scan of the statement.
-#[derive(Clone, Copy)]
-pub(crate) struct Borrow {
-    pub child: BindingId,
-    pub parent: BindingId,
-}
-
-/// One at least.
-#[derive(Clone)]
-pub(crate) struct Borrows {
-    first: Borrow,
-    more: Vec<Borrow>,
-}
-
-impl Borrows {
-    /// None where there is none.
-    pub(crate) fn of(list: Vec<Borrow>) -> Option<Self> {
-        let mut list = list.into_iter();
-        Some(Self { first: list.next()?, more: list.collect() })
-    }
-
-    pub(crate) fn all(&self) -> Vec<Borrow> {
-        std::iter::once(&self.first).chain(&self.more).copied().collect()
-    }
-
-    /// These, then the others.
-    pub(crate) fn and(mut self, others: Self) -> Self {
-        self.more.push(others.first);
-        self.more.extend(others.more);
-        self
-    }
-}
-
-impl From<Borrow> for Borrows {
-    fn from(first: Borrow) -> Self {
-        Self { first, more: Vec::new() }
-    }
-}
-
-impl Flattener<'_> {
+impl Scans<'_> {
     pub(crate) fn path_of(&self, binding: BindingId) -> Option<UnitPath> {
         match &self.table_of(binding)?.privacy {
             Privacy::Path(path) => Some(path.clone()),
@@ -64,7 +26,7 @@ impl Flattener<'_> {
             let mut changed = false;
             for (i, (a, table)) in scans.iter().enumerate() {
                 for (b, _) in scans.iter().skip(i + 1).filter(|(b, t)| t == table && b != a) {
-                    let Some(t) = self.table(*table) else { continue };
+                    let Some(t) = self.scope.table(*table) else { continue };
                     let met =
                         |k: &Vec<String>| k.iter().all(|c| classes.same(&(*a, c.clone()), &(*b, c.clone())));
                     if !t.keys.iter().any(met) {
@@ -95,7 +57,7 @@ impl Flattener<'_> {
     ) -> Result<()> {
         let mut open: Vec<(usize, BindingId)> = Vec::new();
         for (i, block) in blocks.iter().enumerate() {
-            if let ([binding], Owner::Unfound) = (block.bindings.as_slice(), &block.owner) {
+            if let ([binding], Owner::Unfound) = (block.props.bindings.as_slice(), &block.props.owner) {
                 open.push((i, *binding));
             }
         }
@@ -105,7 +67,8 @@ impl Flattener<'_> {
             match self.partner(child, blocks, classes, outside) {
                 Some(parent) => {
                     if let Some(block) = blocks.get_mut(i) {
-                        block.owner = Owner::Outside { unit: None, borrows: Borrow { child, parent }.into() };
+                        block.props.owner =
+                            Owner::Outside { unit: None, borrows: Borrow { child, parent }.into() };
                     }
                 }
                 None => hidden.push((i, child)),
@@ -115,7 +78,8 @@ impl Flattener<'_> {
             while let Some(path) = self.path_of(child) {
                 if let Some(parent) = self.partner(child, blocks, classes, outside) {
                     if let Some(block) = blocks.get_mut(i) {
-                        block.owner = Owner::Outside { unit: None, borrows: Borrow { child, parent }.into() };
+                        block.props.owner =
+                            Owner::Outside { unit: None, borrows: Borrow { child, parent }.into() };
                     }
                     break;
                 }
@@ -124,7 +88,7 @@ impl Flattener<'_> {
                 for (a, b) in &pairs {
                     classes.equate(a, b);
                 }
-                let place = self.scans.len() - 1;
+                let place = self.list.len() - 1;
                 if let Some(block) = blocks.get_mut(i) {
                     let left = std::mem::replace(&mut block.tree, Tree::Scan(place));
                     block.tree = Tree::Join {
@@ -133,12 +97,12 @@ impl Flattener<'_> {
                         kind: Kind::Inner,
                         on,
                     };
-                    block.bindings.push(parent);
-                    block.equal.extend(pairs);
-                    block.owner = self.own_unit(parent).map_or(Owner::Unfound, Owner::Unit);
+                    block.props.bindings.push(parent);
+                    block.props.equal.extend(pairs);
+                    block.props.owner = self.own_unit(parent).map_or(Owner::Unfound, Owner::Unit);
                 }
                 let all: Vec<BindingId> =
-                    blocks.iter().flat_map(|b| &b.bindings).chain(outside).copied().collect();
+                    blocks.iter().flat_map(|b| &b.props.bindings).chain(outside).copied().collect();
                 self.same_rows(classes, &all);
                 child = parent;
             }
@@ -163,20 +127,17 @@ impl Flattener<'_> {
                     .zip(&path.key)
                     .all(|(c, k)| classes.same(&(child, c.clone()), &(parent, k.clone())))
         };
-        blocks.iter().flat_map(|b| &b.bindings).chain(outside).copied().find(|b| met(*b))
+        blocks.iter().flat_map(|b| &b.props.bindings).chain(outside).copied().find(|b| met(*b))
     }
 
     /// A scan that the statement does not have.
     fn hidden(&mut self, child: BindingId, path: &UnitPath) -> Result<BindingId> {
         let nullable = self.scan_of(child).is_some_and(|s| s.nullable);
-        let Some(table) = self.table(path.table) else { return Err(Refusal::Unread("table", None)) };
-        let binding = self.fresh();
+        let Some(table) = self.scope.table(path.table) else { return Err(Refusal::Unread("table", None)) };
+        let binding = self.scope.fresh();
         let leaf = Leaf::Table(path.table, TableName::of(table));
-        self.scan(binding, leaf, nullable, None)?;
-        if let Some(scan) = self.scans.last_mut() {
-            scan.serves = Some(child);
-        }
-        self.served.push(path.table);
+        self.push(Scan { binding, leaf, nullable, serves: Some(child) }, None)?;
+        self.notes.served.push(path.table);
         Ok(binding)
     }
 
@@ -193,7 +154,7 @@ impl Flattener<'_> {
             .collect();
         let pairs = here.iter().cloned().zip(there.iter().cloned()).collect();
         let (left, right) = (self.all_shown(&here), self.all_shown(&there));
-        self.added.push(Added { left, right, path: true, inside: false, written: false });
+        self.notes.added.push(Added { left, right, path: true, inside: false, written: false });
         (on, pairs)
     }
 
@@ -224,7 +185,7 @@ impl Flattener<'_> {
                     written = false;
                 }
             }
-            if let Some(added) = self.added.last_mut() {
+            if let Some(added) = self.notes.added.last_mut() {
                 added.written = written;
             }
         }

@@ -2,14 +2,15 @@
 //! units apart (soundness rules 7, 10, 11).
 //!
 //! Inner joins are looked at together, as an island: their conditions and those of WHERE hold for all of its rows at
-//! once, in whatever order and spelling they stand. Every equality that unites units is printed by [`Flattener::tie`],
+//! once, in whatever order and spelling they stand. Every equality that unites units is printed by [`Scans::tie`],
 //! whether the statement has it or only implies it; what the statement says decides only whether adding it keeps the
 //! statement's meaning.
 
-use super::flatten::{Draft, Flattener, Result};
-use super::row_bounds::{Equation, Part};
-use super::unit_paths::{Borrow, Borrows};
+use super::row_bounds::{Equation, full_rows};
+use super::scans::{Result, Scans};
 use crate::algebra::equivalence_classes::{Classes, Col, Groups};
+use crate::algebra::normal::Normal;
+use crate::algebra::props::{Borrow, Owner, Props};
 use crate::algebra::rows::Rows;
 use crate::algebra::source::{Added, Kind, Leaf, Tree, Unit, equal};
 use crate::expr::truth;
@@ -24,131 +25,19 @@ use sql::ast::*;
 pub(crate) struct Block {
     /// Its joins.
     pub tree: Tree,
-    /// All scans in it, by their bindings.
-    pub bindings: Vec<BindingId>,
-    /// Whose its rows are.
-    pub owner: Owner,
-    /// Columns that are equal in each of its rows.
-    pub equal: Vec<(Col, Col)>,
-    /// How many rows a unit has.
-    pub rows: Rows,
-}
-
-/// What a subquery may know of the rows around it.
-#[derive(Clone)]
-pub(crate) struct Found {
-    /// All scans.
-    pub bindings: Vec<BindingId>,
-    /// Whose the rows are.
-    pub owner: Owner,
-    /// Columns that are equal in each row.
-    pub equal: Vec<(Col, Col)>,
-}
-
-impl Block {
-    pub(crate) fn found(&self) -> Found {
-        Found { bindings: self.bindings.clone(), owner: self.owner.clone(), equal: self.equal.clone() }
-    }
-}
-
-/// Whose the rows of a block are.
-#[derive(Clone)]
-pub(crate) enum Owner {
-    /// Nobody's: every scan is public.
-    Public,
-    /// This unit's.
-    Unit(Unit),
-    /// Those of rows outside, to which paths lead from here. `unit`: what scans here have, which is the same, once the
-    /// paths are met.
-    Outside { unit: Option<Unit>, borrows: Borrows },
-    /// Somebody's, and nothing says whose: a scan with a path that was not followed yet. Where it stays so, the
-    /// statement is refused.
-    Unfound,
-}
-
-impl Owner {
-    /// The unit that scans of the block itself have.
-    pub(crate) fn unit(&self) -> Option<&Unit> {
-        match self {
-            Self::Unit(unit) => Some(unit),
-            Self::Outside { unit, .. } => unit.as_ref(),
-            Self::Public | Self::Unfound => None,
-        }
-    }
-
-    /// The paths that lead outside.
-    pub(crate) fn borrows(&self) -> Vec<Borrow> {
-        match self {
-            Self::Outside { borrows, .. } => borrows.all(),
-            Self::Public | Self::Unit(_) | Self::Unfound => Vec::new(),
-        }
-    }
-
-    /// Of pairs of rows whose units are equal.
-    fn met(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Unfound, _) | (_, Self::Unfound) => Self::Unfound,
-            (Self::Public, owner) | (owner, Self::Public) => owner,
-            (Self::Unit(a), Self::Unit(b)) => Self::Unit(surer(a, b)),
-            (Self::Unit(a), Self::Outside { unit, borrows }) => {
-                let unit = Some(match unit {
-                    Some(b) => surer(a, b),
-                    None => a,
-                });
-                Self::Outside { unit, borrows }
-            }
-            (Self::Outside { unit, borrows }, Self::Unit(b)) => {
-                let unit = Some(match unit {
-                    Some(a) => surer(a, b),
-                    None => b,
-                });
-                Self::Outside { unit, borrows }
-            }
-            (Self::Outside { unit: a, borrows: x }, Self::Outside { unit: b, borrows: y }) => {
-                let unit = match (a, b) {
-                    (Some(a), Some(b)) => Some(surer(a, b)),
-                    (a, b) => a.or(b),
-                };
-                Self::Outside { unit, borrows: x.and(y) }
-            }
-        }
-    }
-
-    /// After some of its paths were met: `left` are the others.
-    fn after(self, left: Vec<Borrow>) -> Self {
-        match (self, Borrows::of(left)) {
-            (Self::Outside { unit, .. }, Some(borrows)) => Self::Outside { unit, borrows },
-            (Self::Outside { unit: Some(unit), .. }, None) => Self::Unit(unit),
-            // All paths ended here, where no scan has a unit.
-            (Self::Outside { unit: None, .. }, None) => Self::Unfound,
-            (owner @ (Self::Public | Self::Unit(_) | Self::Unfound), _) => owner,
-        }
-    }
-}
-
-/// Of two equal units the one that is never NULL, else the first.
-fn surer(a: Unit, b: Unit) -> Unit {
-    if a.nullable && !b.nullable { b } else { a }
-}
-
-/// What the rows of a block will meet.
-#[derive(Default)]
-pub(crate) struct Outside {
-    /// Scans there.
-    pub bindings: Vec<BindingId>,
-    /// Columns equal there.
-    pub equal: Vec<(Col, Col)>,
+    /// Its properties.
+    pub props: Props,
 }
 
 /// Conditions that hold for every row of an island, whatever stands around it. Only what follows from these may be
-/// relied on outside ([`Block::equal`], [`Block::rows`]).
+/// relied on outside ([`Props::equal`], [`Props::rows`]).
 struct Here(Vec<Expr>);
 
 impl Here {
     /// Where nothing stands outside, the conditions known are about the island's rows alone: rows for which they do
     /// not hold are dropped before anybody reads them.
-    fn of(own: &[Expr], known: &[Expr], outside: &Outside) -> Self {
-        let inside = if outside.bindings.is_empty() { known } else { &[] };
+    fn of(own: &[Expr], known: &[Expr], outside: Option<&Props>) -> Self {
+        let inside = if outside.is_none() { known } else { &[] };
         Self(own.iter().chain(inside).cloned().collect())
     }
 }
@@ -170,12 +59,12 @@ enum Shape {
     Join { left: Box<Shape>, right: Box<Shape>, on: Vec<Expr>, pos: Pos },
 }
 
-impl Flattener<'_> {
+impl Scans<'_> {
     /// Finds the units of a part of FROM. `known`: conditions that hold for all rows that count, those that look
     /// outside included.
-    pub(crate) fn block(&mut self, draft: Draft, known: &[Expr], outside: &Outside) -> Result<Block> {
+    pub(crate) fn block(&mut self, tree: Normal, known: &[Expr], outside: Option<&Props>) -> Result<Block> {
         let (mut members, mut own) = (Vec::new(), Vec::new());
-        let shape = gather(draft, &mut members, &mut own);
+        let shape = gather(tree, &mut members, &mut own);
         let own = conjuncts(&own);
         let (here, finally) = (Here::of(&own, known, outside), Finally::of(&own, known));
         let mut blocks = Vec::with_capacity(members.len());
@@ -186,31 +75,32 @@ impl Flattener<'_> {
         self.island(shape, blocks, &here)
     }
 
-    fn member(&mut self, member: Draft, finally: &Finally) -> Result<Block> {
+    fn member(&mut self, member: Normal, finally: &Finally) -> Result<Block> {
         match member {
-            Draft::Scan(place) => self.leaf(place),
-            Draft::Join { kind: JoinKind::Full, left, right, on, pos } => self.full(*left, *right, on, pos),
-            Draft::Join { left, right, on, pos, .. } => self.left(*left, *right, on, pos, finally),
+            Normal::Scan(place) => self.leaf(place),
+            Normal::Join { kind: JoinKind::Full, left, right, on, pos } => self.full(*left, *right, on, pos),
+            Normal::Join { left, right, on, pos, .. } => self.left(*left, *right, on, pos, finally),
         }
     }
 
     /// Finds the units of an island's parts by what holds for rows that count, and refuses parts that it does not
     /// unite. Whatever equalities the island's joins then add ([`Self::rebuild`]) drop only rows that do not count.
-    fn unite(&mut self, blocks: &mut [Block], finally: &Finally, outside: &Outside) -> Result<()> {
+    fn unite(&mut self, blocks: &mut [Block], finally: &Finally, outside: Option<&Props>) -> Result<()> {
         let mut classes = Classes::default();
         for (a, b) in finally.0.iter().filter_map(|c| self.equality(c)) {
             classes.equate(&a, &b);
         }
-        for (a, b) in blocks.iter().flat_map(|b| &b.equal).chain(&outside.equal) {
+        for (a, b) in blocks.iter().map(|b| &b.props).chain(outside).flat_map(|p| &p.equal) {
             classes.equate(a, b);
         }
+        let beyond = outside.map_or(&[][..], |o| &o.bindings);
         let all: Vec<BindingId> =
-            blocks.iter().flat_map(|b| &b.bindings).chain(&outside.bindings).copied().collect();
+            blocks.iter().flat_map(|b| &b.props.bindings).chain(beyond).copied().collect();
         self.same_rows(&mut classes, &all);
-        self.paths(blocks, &mut classes, &outside.bindings)?;
-        let borrows: Vec<Borrow> = blocks.iter().flat_map(|b| b.owner.borrows()).collect();
-        let mut parts: Vec<&[BindingId]> = blocks.iter().map(|b| b.bindings.as_slice()).collect();
-        parts.push(&outside.bindings);
+        self.paths(blocks, &mut classes, beyond)?;
+        let borrows: Vec<Borrow> = blocks.iter().flat_map(|b| b.props.owner.borrows()).collect();
+        let mut parts: Vec<&[BindingId]> = blocks.iter().map(|b| b.props.bindings.as_slice()).collect();
+        parts.push(beyond);
         self.united(&parts, &borrows, &classes, None)
     }
 
@@ -219,22 +109,20 @@ impl Flattener<'_> {
     fn island(&mut self, shape: Shape, blocks: Vec<Block>, here: &Here) -> Result<Block> {
         let mut equal: Vec<(Col, Col)> = here.0.iter().filter_map(|c| self.equality(c)).collect();
         let mut equations = self.equations(&here.0);
-        let parts: Vec<Part> =
-            blocks.iter().map(|b| Part { bindings: b.bindings.clone(), rows: b.rows.clone() }).collect();
-        let mut blocks: Vec<Option<Block>> = blocks.into_iter().map(Some).collect();
-        let mut block = self.rebuild(shape, &mut blocks)?;
-        equations.extend(block.equal.iter().flat_map(|(a, b)| Equation::of_columns(a, b)));
-        equal.append(&mut block.equal);
-        block.equal = equal;
-        block.rows = self.island_rows(&parts, &equations);
+        let (trees, parts): (Vec<_>, Vec<_>) = blocks.into_iter().map(|b| (Some(b.tree), b.props)).unzip();
+        let mut block = self.rebuild(shape, &mut trees.into_boxed_slice(), &parts)?;
+        equations.extend(block.props.equal.iter().flat_map(|(a, b)| Equation::of_columns(a, b)));
+        equal.append(&mut block.props.equal);
+        block.props.equal = equal;
+        block.props.rows = self.island_rows(&parts, &equations);
         Ok(block)
     }
 
-    fn leaf(&mut self, place: usize) -> Result<Block> {
-        let Some(scan) = self.scans.get(place) else { return Err(Refusal::Unread("FROM", None)) };
+    fn leaf(&self, place: usize) -> Result<Block> {
+        let Some(scan) = self.list.get(place) else { return Err(Refusal::Unread("FROM", None)) };
         let binding = scan.binding;
         let bound = match &scan.leaf {
-            Leaf::Table(t, _) => self.table(*t).and_then(|t| t.proven_rows).map(u64::from),
+            Leaf::Table(t, _) => self.scope.table(*t).and_then(|t| t.proven_rows).map(u64::from),
             Leaf::Set(rows) => rows.tree.bound(),
         };
         let private = self.private_scan(binding);
@@ -243,20 +131,16 @@ impl Flattener<'_> {
             None if private => Owner::Unfound,
             None => Owner::Public,
         };
-        Ok(Block {
-            tree: Tree::Scan(place),
-            bindings: vec![binding],
-            owner,
-            equal: Vec::new(),
-            rows: Rows::of_scan(binding, bound, private),
-        })
+        let rows = Rows::of_scan(binding, bound, private);
+        let props = Props { bindings: vec![binding], owner, equal: Vec::new(), rows };
+        Ok(Block { tree: Tree::Scan(place), props })
     }
 
     /// The unit, where a scan has it in a column of its own.
     pub(crate) fn own_unit(&self, binding: BindingId) -> Option<Unit> {
         let scan = self.scan_of(binding)?;
         let (name, ty, nullable) = match &scan.leaf {
-            Leaf::Table(t, _) => match &self.table(*t)?.privacy {
+            Leaf::Table(t, _) => match &self.scope.table(*t)?.privacy {
                 Privacy::Private { unit, nullable, ty } => (unit.clone(), ty.clone(), *nullable),
                 _ => return None,
             },
@@ -274,16 +158,11 @@ impl Flattener<'_> {
         bindings.iter().filter_map(|b| self.own_unit(*b)).flat_map(|u| u.columns).collect()
     }
 
-    /// Columns that are the unit in every row of the block.
-    pub(crate) fn exact(&self, block: &Block) -> Vec<Col> {
-        self.exact_of(&block.bindings, &block.equal)
-    }
-
-    /// The same of these scans, where these columns are equal.
-    pub(crate) fn exact_of(&self, bindings: &[BindingId], equal: &[(Col, Col)]) -> Vec<Col> {
-        let classes = Classes::of(equal);
+    /// Columns that are the unit in every row of a part.
+    pub(crate) fn exact(&self, part: &Props) -> Vec<Col> {
+        let classes = Classes::of(&part.equal);
         let there = |c: &Col| self.scan_of(c.0).is_some_and(|s| !s.nullable);
-        let units = self.unit_columns(bindings);
+        let units = self.unit_columns(&part.bindings);
         let mut exact: Vec<Col> = units.iter().filter(|c| there(c)).flat_map(|c| classes.mates(c)).collect();
         exact.sort();
         exact.dedup();
@@ -300,8 +179,9 @@ impl Flattener<'_> {
                 _ => false,
             })
         };
-        self.scans.iter().filter(|s| !s.nullable && self.private_scan(s.binding)).any(|s| {
-            let keys = s.table().and_then(|t| self.table(t)).map(|t| t.keys.as_slice()).unwrap_or_default();
+        self.list.iter().filter(|s| !s.nullable && self.private_scan(s.binding)).any(|s| {
+            let keys =
+                s.table().and_then(|t| self.scope.table(t)).map(|t| t.keys.as_slice()).unwrap_or_default();
             keys.iter().any(|key| !key.is_empty() && key.iter().all(|c| named(s.binding, c)))
         })
     }
@@ -310,9 +190,7 @@ impl Flattener<'_> {
     pub(crate) fn equality(&self, e: &Expr) -> Option<(Col, Col)> {
         let ExprKind::Binary { op: BinaryOp::Eq, left, right } = &e.kind else { return None };
         let pair = (self.col(left)?, self.col(right)?);
-        let before = self.spend.taken();
-        let (l, r) = (lower(left, self), lower(right, self));
-        self.spend.back_to(before);
+        let (l, r) = self.scope.uncharged(|| (lower(left, self), lower(right, self)));
         let (l, r) = (l.ok()?, r.ok()?);
         (l.canonical() && r.canonical() && compared_exactly(l.ty(), r.ty())).then_some(pair)
     }
@@ -351,44 +229,47 @@ impl Flattener<'_> {
         }
     }
 
-    /// Adds the equality of both units to a join's conditions, unless it stands there already.
-    pub(crate) fn tie(&mut self, on: &mut Vec<Scalar>, a: &Unit, b: &Unit) {
+    /// Adds the equality of both units to a join's conditions, unless it stands there already. Gives the columns that it equates.
+    pub(crate) fn tie(&mut self, on: &mut Vec<Scalar>, a: &Unit, b: &Unit) -> Option<(Col, Col)> {
         let tie = equal(a.scalar(), b.scalar());
         let reversed = equal(b.scalar(), a.scalar());
         let there = on.iter().any(|c| stands_in(c, &tie) || stands_in(c, &reversed));
         let (left, right) = (self.all_shown(&a.columns), self.all_shown(&b.columns));
         let written = there && a.columns.iter().chain(&b.columns).all(|c| self.is_column_written(c));
-        self.added.push(Added { left, right, path: false, inside: false, written });
+        self.notes.added.push(Added { left, right, path: false, inside: false, written });
         if !there {
             on.push(tie);
         }
+        match (a.columns.as_slice(), b.columns.as_slice()) {
+            ([x], [y]) => Some((x.clone(), y.clone())),
+            _ => None,
+        }
     }
 
-    fn rebuild(&mut self, shape: Shape, blocks: &mut [Option<Block>]) -> Result<Block> {
+    fn rebuild(&mut self, shape: Shape, trees: &mut [Option<Tree>], parts: &[Props]) -> Result<Block> {
         let (left, right, on, pos) = match shape {
             Shape::Member(i) => {
-                let block = blocks.get_mut(i).and_then(Option::take);
+                let tree = trees.get_mut(i).and_then(Option::take);
+                let block = tree.zip(parts.get(i)).map(|(tree, p)| Block { tree, props: p.clone() });
                 return block.ok_or(Refusal::Unread("FROM", None));
             }
             Shape::Join { left, right, on, pos } => (left, right, on, pos),
         };
-        let l = self.rebuild(*left, blocks)?;
-        let r = self.rebuild(*right, blocks)?;
+        let Block { tree: left, props: l } = self.rebuild(*left, trees, parts)?;
+        let Block { tree: right, props: r } = self.rebuild(*right, trees, parts)?;
         let mut on = self.on(&on, pos)?;
         let mut equal = l.equal;
         equal.extend(r.equal);
         if let (Some(a), Some(b)) = (l.owner.unit(), r.owner.unit()) {
-            self.tie(&mut on, a, b);
-            if let ([x], [y]) = (a.columns.as_slice(), b.columns.as_slice()) {
-                equal.push((x.clone(), y.clone()));
-            }
+            equal.extend(self.tie(&mut on, a, b));
         }
         let mut bindings = l.bindings;
         bindings.extend(r.bindings);
         let owner = l.owner.met(r.owner);
-        let left = self.settle(&mut on, &mut equal, owner.borrows(), &bindings);
-        let tree = Tree::Join { left: Box::new(l.tree), right: Box::new(r.tree), kind: Kind::Inner, on };
-        Ok(Block { tree, bindings, owner: owner.after(left), equal, rows: Rows::default() })
+        let open = self.settle(&mut on, &mut equal, owner.borrows(), &bindings);
+        let tree = Tree::Join { left: Box::new(left), right: Box::new(right), kind: Kind::Inner, on };
+        let props = Props { bindings, owner: owner.after(open), equal, rows: Rows::default() };
+        Ok(Block { tree, props })
     }
 
     fn on(&self, on: &[Expr], pos: Pos) -> Result<Vec<Scalar>> {
@@ -398,24 +279,20 @@ impl Flattener<'_> {
     /// LEFT JOIN: the left side's unit. The right side may be public.
     fn left(
         &mut self,
-        left: Draft,
-        right: Draft,
+        left: Normal,
+        right: Normal,
         on: Vec<Expr>,
         pos: Pos,
         finally: &Finally,
     ) -> Result<Block> {
-        let kept = self.draft_bindings(&left);
+        let kept = self.bindings_of(&left);
         // A condition on the kept side alone may be applied before the join.
         let before: Vec<Expr> = finally.0.iter().filter(|c| only_of(c, &kept)).cloned().collect();
-        let l = self.block(left, &before, &Outside::default())?;
+        let Block { tree: left, props: l } = self.block(left, &before, None)?;
         let conditions = conjuncts(&on);
-        let private = self.draft_bindings(&right).iter().any(|b| self.private_scan(*b));
-        let outside = if private {
-            Outside { bindings: l.bindings.clone(), equal: l.equal.clone() }
-        } else {
-            Outside::default()
-        };
-        let r = self.block(right, if private { &conditions } else { &[] }, &outside)?;
+        let private = self.bindings_of(&right).iter().any(|b| self.private_scan(*b));
+        let known = if private { conditions.as_slice() } else { &[] };
+        let Block { tree: right, props: r } = self.block(right, known, private.then_some(&l))?;
         let mut on = self.on(&on, pos)?;
         let mut equations = self.equations(&conditions);
         let mut met = Vec::new();
@@ -425,10 +302,7 @@ impl Flattener<'_> {
             (Owner::Public | Owner::Unit(_), Owner::Public) => {}
             (Owner::Unit(a), Owner::Unit(_) | Owner::Outside { .. }) => {
                 if let Some(b) = r.owner.unit() {
-                    self.tie(&mut on, a, b);
-                    if let ([x], [y]) = (a.columns.as_slice(), b.columns.as_slice()) {
-                        met.push((x.clone(), y.clone()));
-                    }
+                    met.extend(self.tie(&mut on, a, b));
                 }
                 if !self.settle(&mut on, &mut met, r.owner.borrows(), &bindings).is_empty() {
                     return Err(Refusal::Unread("outer join", pos));
@@ -440,20 +314,15 @@ impl Flattener<'_> {
             | (_, Owner::Unfound) => return Err(Refusal::Unread("outer join", pos)),
         }
         equations.extend(met.iter().flat_map(|(a, b)| Equation::of_columns(a, b)));
-        let rows = self.left_rows(
-            &Part { bindings: l.bindings, rows: l.rows },
-            &Part { bindings: r.bindings, rows: r.rows },
-            private,
-            &equations,
-        );
-        let tree = Tree::Join { left: Box::new(l.tree), right: Box::new(r.tree), kind: Kind::Left, on };
-        Ok(Block { tree, bindings, owner: l.owner, equal: l.equal, rows })
+        let rows = self.left_rows(&l, &r, private, &equations);
+        let tree = Tree::Join { left: Box::new(left), right: Box::new(right), kind: Kind::Left, on };
+        Ok(Block { tree, props: Props { bindings, rows, ..l } })
     }
 
     /// FULL JOIN of private rows: the unit of the side that is there.
-    fn full(&mut self, left: Draft, right: Draft, on: Vec<Expr>, pos: Pos) -> Result<Block> {
-        let l = self.block(left, &[], &Outside::default())?;
-        let r = self.block(right, &[], &Outside::default())?;
+    fn full(&mut self, left: Normal, right: Normal, on: Vec<Expr>, pos: Pos) -> Result<Block> {
+        let Block { tree: left, props: l } = self.block(left, &[], None)?;
+        let Block { tree: right, props: r } = self.block(right, &[], None)?;
         let conditions = conjuncts(&on);
         let mut classes = Classes::of(l.equal.iter().chain(&r.equal));
         for (a, b) in conditions.iter().filter_map(|c| self.equality(c)) {
@@ -467,30 +336,30 @@ impl Flattener<'_> {
             return Err(Refusal::Unread("FULL JOIN", pos));
         };
         self.tie(&mut on, &a, &b);
-        let rows = super::row_bounds::full_rows(&l.rows, &r.rows);
+        let rows = full_rows(&l.rows, &r.rows);
         self.united(&[&l.bindings, &r.bindings], &[], &classes, pos)?;
-        let tree = Tree::Join { left: Box::new(l.tree), right: Box::new(r.tree), kind: Kind::Full, on };
+        let tree = Tree::Join { left: Box::new(left), right: Box::new(right), kind: Kind::Full, on };
         let nullable = a.nullable || b.nullable;
         let columns = a.columns.into_iter().chain(b.columns).collect();
         let owner = Owner::Unit(Unit { columns, ty: a.ty, nullable });
-        Ok(Block { tree, bindings, owner, equal: Vec::new(), rows })
+        Ok(Block { tree, props: Props { bindings, owner, equal: Vec::new(), rows } })
     }
 
-    fn draft_bindings(&self, draft: &Draft) -> Vec<BindingId> {
-        match draft {
-            Draft::Scan(place) => self.scans.get(*place).map(|s| s.binding).into_iter().collect(),
-            Draft::Join { left, right, .. } => {
-                let mut all = self.draft_bindings(left);
-                all.extend(self.draft_bindings(right));
+    fn bindings_of(&self, tree: &Normal) -> Vec<BindingId> {
+        match tree {
+            Normal::Scan(place) => self.list.get(*place).map(|s| s.binding).into_iter().collect(),
+            Normal::Join { left, right, .. } => {
+                let mut all = self.bindings_of(left);
+                all.extend(self.bindings_of(right));
                 all
             }
         }
     }
 }
 
-fn gather(draft: Draft, members: &mut Vec<Draft>, on_all: &mut Vec<Expr>) -> Shape {
-    match draft {
-        Draft::Join { kind: JoinKind::Inner, left, right, on, pos } => {
+fn gather(tree: Normal, members: &mut Vec<Normal>, on_all: &mut Vec<Expr>) -> Shape {
+    match tree {
+        Normal::Join { kind: JoinKind::Inner, left, right, on, pos } => {
             let left = gather(*left, members, on_all);
             let right = gather(*right, members, on_all);
             on_all.extend(on.iter().cloned());

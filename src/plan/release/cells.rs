@@ -33,7 +33,7 @@ impl Builder<'_, '_> {
         let mut keys = keys.to_vec();
         keys.push(r.key);
         let scalars: Vec<&Scalar> = keys.iter().map(|k| &k.scalar).collect();
-        let work = self.flattener.work(&self.source, &scalars, self.facts, select.pos)?;
+        let work = self.relation.scans.work(&self.source, &scalars, self.facts, select.pos)?;
         let part = |p: &Pick| Part { kind: PartKind::Point(*p), linf: rows.into(), label: named(p) };
         Ok(Release {
             select: select.id,
@@ -53,7 +53,7 @@ impl Builder<'_, '_> {
             outputs: r.outputs,
             bounding,
             work,
-            given: self.flattener.given.used(),
+            given: self.relation.scans.scope.given.used(),
             spec: dp::Spec { l0: 1, ..dp::Spec::default() },
         })
     }

@@ -31,8 +31,8 @@ impl Builder<'_, '_> {
 
     /// A key, and the expression over the scans that it was lowered from.
     pub(crate) fn key(&mut self, e: &Expr) -> Result<(Key, Expr)> {
-        let over_scans = self.flattener.expand(e)?;
-        let scalar = self.flattener.value_over_scans(&over_scans)?;
+        let over_scans = self.relation.scans.expand(e)?;
+        let scalar = self.relation.value_over_scans(&over_scans)?;
         let label = self.label(e);
         if self.is_unit(&scalar, false) {
             return Err(Group::Unit(label).at(e.pos).into());
@@ -54,6 +54,6 @@ impl Builder<'_, '_> {
 
     /// A short name for messages: the column's or the function's.
     pub(crate) fn label(&self, e: &Expr) -> String {
-        sql::names::output_name(e, self.flattener.bindings)
+        sql::names::output_name(e, self.relation.scans.scope.bindings)
     }
 }

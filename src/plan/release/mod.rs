@@ -44,12 +44,12 @@ impl Builder<'_, '_> {
             built.push(key);
             written.push(over_scans);
         }
-        self.flattener.optional_side(&self.source.optional, above, all)?;
+        self.relation.scans.optional_side(&self.source.optional, above, all)?;
         // Of grouping sets it drops rows of some, and keeps what they add up to.
         let having = select.having.as_ref().filter(|_| select.grouping_sets.is_empty());
         let having = self.over_keys(having);
         let given = (self.policy, self.settings, self.facts);
-        let found = groups::decide(self.flattener, &self.source, given, &mut built, &written, &having)?;
+        let found = groups::decide(&self.relation, &self.source, given, &mut built, &written, &having)?;
         self.public = found.public;
         if found.public {
             self.group_count = groups::size(&built, self.facts);
@@ -65,10 +65,10 @@ impl Builder<'_, '_> {
                 self.end(Reach::High, &item.expr, false)?;
             }
         }
-        self.flattener.note(&mut self.source);
+        self.relation.scans.note(&mut self.source);
         let scalars: Vec<&Scalar> = built.iter().map(|k| &k.scalar).collect();
         let equal = groups::equal_columns(&self.source);
-        if !found.public && self.flattener.is_one_unit_each(&scalars, &equal) {
+        if !found.public && self.relation.scans.is_one_unit_each(&scalars, &equal) {
             return Err(one_unit_each(&built, &self.source, select.pos).into());
         }
         let own = self.requests.iter().map(|r| ("a quantile, min, max or mode", r.pos));
@@ -101,8 +101,8 @@ impl Builder<'_, '_> {
         }
         let mut expressions: Vec<&Scalar> = built.iter().map(|k| &k.scalar).collect();
         expressions.extend(self.parts.iter().filter_map(|p| p.kind.argument()));
-        let work = self.flattener.work(&self.source, &expressions, self.facts, select.pos)?;
-        let given = self.flattener.given.used();
+        let work = self.relation.scans.work(&self.source, &expressions, self.facts, select.pos)?;
+        let given = self.relation.scans.scope.given.used();
         let by_given = |k: &Key| k.domain.as_ref().is_some_and(|(d, _)| d.is_given());
         let listed = built.iter().any(by_given) || only.iter().any(Scalar::is_given);
         if public_groups && self.parts.is_empty() && !given.is_empty() && listed {

@@ -26,7 +26,7 @@ impl Builder<'_, '_> {
         let bounding = bounding::of_values(&self.source, self.policy, self.settings);
         let mut scalars: Vec<&Scalar> = keys.iter().map(|k| &k.scalar).collect();
         scalars.push(&d.of);
-        let work = self.flattener.work(&self.source, &scalars, self.facts, select.pos)?;
+        let work = self.relation.scans.work(&self.source, &scalars, self.facts, select.pos)?;
         let part = |kind| distinct::part(kind, bounding.rows());
         Ok(Release {
             select: select.id,
@@ -45,7 +45,7 @@ impl Builder<'_, '_> {
             outputs: d.outputs,
             bounding,
             work,
-            given: self.flattener.given.used(),
+            given: self.relation.scans.scope.given.used(),
             zone: self.settings.zone.clone(),
             spec: dp::Spec { l0: 1, ..dp::Spec::default() },
         })

@@ -64,9 +64,9 @@ impl Builder<'_, '_> {
         // Cells outside a public grid are dropped by the fetch. Of private groups each cell must be in it, by the key's text.
         let within = match self.public {
             true => {
-                let over_scans = self.flattener.expand(x)?;
+                let over_scans = self.relation.scans.expand(x)?;
                 let value = (scalar, &over_scans);
-                groups::bound_within(self.flattener, &self.source, self.settings, value, when)
+                groups::bound_within(&self.relation, &self.source, self.settings, value, when)
             }
             false => scalar.bound().interval().clone(),
         };
