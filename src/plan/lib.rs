@@ -72,7 +72,6 @@ pub use release::Release;
 pub use settings::{Accuracy, Settings, UTC};
 
 use facts::Facts;
-use normalise::{Match, Rewrite};
 use policy::Policy;
 use sql::ast::Statement;
 use stop::Stop;
@@ -102,10 +101,7 @@ pub fn plan(
                 return price::accuracy::priced(plan, policy, settings);
             }
             Err(Stop::Refused(refused)) => return Err(PlanError::Refused(refused)),
-            Err(Stop::Cap(binding, refused)) => {
-                let rewrite = Rewrite::Cap(normalise::cap::Cap { binding });
-                normalise::apply(statement, vec![Match { rewrite, refused }], policy, &facts)?;
-            }
+            Err(Stop::Cap(cap)) => normalise::apply(statement, vec![Box::new(cap)], policy, &facts)?,
         }
     }
 }

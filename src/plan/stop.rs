@@ -1,16 +1,17 @@
 //! Why a pass of the planner stops before its end.
 
+use crate::normalise::Rewrite;
+use crate::normalise::cap::Cap;
 use crate::refusals::Refusal;
 use answer::ClientError;
-use sql::ast::BindingId;
 
 /// A refusal, or a rewrite that is found while the work of a release is bounded.
 #[derive(Debug)]
 pub(crate) enum Stop {
     /// The statement is refused.
     Refused(Box<ClientError>),
-    /// This relation is to be read through a cap (`normalise::cap`), for which the statement is refused if that cannot be.
-    Cap(BindingId, Box<ClientError>),
+    /// A relation is to be read through a cap.
+    Cap(Cap),
 }
 
 impl From<ClientError> for Stop {
@@ -29,7 +30,8 @@ impl Stop {
     /// The refusal that stands where nothing is written in another way.
     pub(crate) fn refused(self) -> Box<ClientError> {
         match self {
-            Self::Refused(e) | Self::Cap(_, e) => e,
+            Self::Refused(e) => e,
+            Self::Cap(cap) => Box::new(cap.refused()),
         }
     }
 }

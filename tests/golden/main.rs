@@ -14,6 +14,7 @@ mod explain;
 mod plans;
 mod policy;
 mod policy_reference;
+mod rewrites;
 mod rounds;
 mod scripts;
 #[path = "../support/mod.rs"]

@@ -1,5 +1,6 @@
 //! Columns that conditions equate.
 
+use schema::SqlType;
 use sql::ast::BindingId;
 use std::collections::HashMap;
 
@@ -105,6 +106,13 @@ impl Groups {
             *parent = a.min(b);
         }
     }
+}
+
+/// Whether `=` between these types compares a key's own values. Where the key is converted first, two keys may become
+/// one: bigints beyond 2^53 as floats, timestamps in the hour that daylight saving skips.
+pub(crate) fn compared_exactly(key: &SqlType, other: &SqlType) -> bool {
+    let exact_number = |t: &SqlType| t.is_integer() || matches!(t, SqlType::Numeric { .. });
+    key == other || (exact_number(key) && exact_number(other)) || (key.is_text() && other.is_text())
 }
 
 #[cfg(test)]

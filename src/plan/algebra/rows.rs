@@ -22,3 +22,12 @@ impl Rows {
         Self { anchors: vec![binding], follows: vec![binding], bound, settled }
     }
 }
+
+/// How many rows a unit is said to have, where its table does not say.
+#[derive(Clone, Copy, Debug)]
+pub struct RowsPerUnit {
+    /// Chosen by the session, for every table.
+    pub chosen: Option<u32>,
+    /// Else, where a table sets no bound of its own.
+    pub otherwise: u32,
+}

@@ -9,13 +9,13 @@
 //! why they are read through a cap (`plan::normalise::cap`). One relation of a join needs none: each of its rows is there anyway.
 
 use crate::Size;
+use crate::algebra::equivalence_classes::compared_exactly;
 use crate::algebra::source::{Branch, Leaf, Over, PrivateSource, Scan, SetTree, Tree};
 use crate::expr::{Node, Scalar};
 use crate::facts::Facts;
-use crate::normalise::cap::{too_many, unnarrowed};
+use crate::normalise::cap::{Cap, too_many, unnarrowed};
 use crate::own::row_bounds::first_rows;
 use crate::own::scans::Scans;
-use crate::own::units::compared_exactly;
 use crate::refusals::join::Join;
 use crate::stop::Stop;
 use answer::ClientError;
@@ -53,10 +53,9 @@ impl Scans<'_> {
     ) -> Result<Work, Stop> {
         bound(source, expressions, self.scope.policy, facts, pos).map_err(|e| match e {
             Stop::Refused(e) => Stop::Refused(e),
-            Stop::Cap(binding, _) => {
-                let binding = self.scope.origin(binding);
-                let at = self.position(binding).or(pos);
-                Stop::Cap(binding, Box::new(unnarrowed(at)))
+            Stop::Cap(cap) => {
+                let binding = self.scope.origin(cap.binding);
+                Stop::Cap(Cap { binding, pos: self.position(binding).or(pos) })
             }
         })
     }
@@ -203,7 +202,7 @@ impl Judge<'_> {
         }
         match found.capped.first() {
             _ if found.open > 0 => Err(unnarrowed(self.pos).into()),
-            Some(binding) => Err(Stop::Cap(*binding, Box::new(unnarrowed(self.pos)))),
+            Some(binding) => Err(Stop::Cap(Cap { binding: *binding, pos: self.pos })),
             None => Ok((each, found.product)),
         }
     }

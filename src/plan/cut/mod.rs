@@ -6,12 +6,11 @@ pub mod stages;
 mod subqueries;
 
 use crate::algebra::kinds::{Kinds, RelationKind};
+use crate::algebra::rows::RowsPerUnit;
 use crate::facts::Facts;
 use crate::facts::public_rows::{self, PublicRows};
-use crate::normalise::mixed_union::{self, MixedUnion};
-use crate::normalise::{self, Match, Rewrite, ages};
+use crate::normalise::{self, Around, Rewrite, Site, mixed_union};
 use crate::own::given::{Given, Stage};
-use crate::own::per_unit::RowsPerUnit;
 use crate::own::relation::{Place, Reading, Relation};
 use crate::own::scope::Scope;
 use crate::refusals::{
@@ -63,7 +62,7 @@ struct Walk<'a> {
     /// Whether SELECTs over private rows, by their numbers, are grouped by the unit.
     by_unit: HashMap<SelectId, bool>,
     /// The places that rules match, where it looks for them.
-    matches: Option<Vec<Match>>,
+    matches: Option<Vec<Box<dyn Rewrite>>>,
     /// How many releases there are so far.
     released: usize,
     /// The releases, where it builds them.
@@ -108,7 +107,7 @@ impl Cut {
 #[derive(Default)]
 pub(crate) struct Look {
     /// The places that rules match: all of those before which nothing is refused.
-    pub matches: Vec<Match>,
+    pub matches: Vec<Box<dyn Rewrite>>,
     /// Whether SELECTs over private rows, by their numbers, are grouped by the unit.
     by_unit: HashMap<SelectId, bool>,
 }
@@ -184,14 +183,16 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Notes the place that a rule matches; or refuses the statement, whose rules were applied as far as they could be.
-    fn matched(&mut self, rewrite: Rewrite, refused: ClientError) -> Result<(), Stop> {
+    /// Offers a site to the rules. Where one matches, its rewrite is noted; or the statement is refused, which rules were applied
+    /// to as far as they could be.
+    fn is_rewritten(&mut self, site: &Site<'_>) -> Result<bool, Stop> {
+        let Some(rewrite) = normalise::matched(site, self) else { return Ok(false) };
         match &mut self.matches {
             Some(matches) => {
-                matches.push(Match { rewrite, refused: Box::new(refused) });
-                Ok(())
+                matches.push(rewrite);
+                Ok(true)
             }
-            None => Err(refused.into()),
+            None => Err(rewrite.refused().into()),
         }
     }
 
@@ -236,12 +237,11 @@ impl<'a> Walk<'a> {
                 let kinds = of.into_iter().map(|b| self.body(b)).collect::<Result<Vec<_>, _>>()?;
                 let private: Vec<bool> = kinds.iter().map(|kind| *kind == RelationKind::Private).collect();
                 if private.contains(&true) && private.contains(&false) {
-                    let union = MixedUnion::of(body, private).filter(|_| union_all);
-                    let refused = || mixed(position(left));
-                    let Some(union) = union else { return Err(refused().into()) };
-                    self.matched(Rewrite::Apart(union), refused())?;
                     // The union comes out as released rows, once it is written anew.
-                    return Ok(RelationKind::Released);
+                    return match self.is_rewritten(&Site::Mixed(body, &private))? {
+                        true => Ok(RelationKind::Released),
+                        false => Err(mixed(position(left)).into()),
+                    };
                 }
                 Ok(kinds.into_iter().fold(RelationKind::Public, RelationKind::or))
             }
@@ -376,9 +376,7 @@ impl<'a> Walk<'a> {
             }
             return Ok(RelationKind::Private);
         }
-        if above.iter().any(|e| ages::has_ages(e)) {
-            self.matched(Rewrite::Ages(s.id), unsupported("a sum or an average of ages", s.pos))?;
-        }
+        self.is_rewritten(&Site::Aggregates(s, &above))?;
         if self.matches.is_none() {
             self.build(s, behind, &above)?;
         } else {
@@ -498,11 +496,6 @@ impl<'a> Walk<'a> {
         Ok(all)
     }
 
-    /// Whether a SELECT over private rows has groups of several units.
-    fn is_of_several_units(&self, s: &Select) -> bool {
-        self.relation().is_grouped_by_unit(s).is_ok_and(|of_one| !of_one)
-    }
-
     /// A relation in the making, of a release over what was found so far.
     fn relation(&self) -> Relation<'_, Reading> {
         let extract_type =
@@ -545,5 +538,22 @@ impl<'a> Walk<'a> {
         }
         self.query_of(e, around)?;
         e.operands().into_iter().try_for_each(|c| self.above_rows(c, around, rows))
+    }
+}
+
+impl Around for Walk<'_> {
+    fn policy(&self) -> &Policy {
+        self.policy
+    }
+
+    fn bindings(&self) -> &Bindings {
+        self.bindings
+    }
+
+    fn is_of_several_units(&self, s: &Select) -> bool {
+        let mut kinds = Vec::new();
+        s.from.iter().for_each(|f| self.kinds_of(f, &mut kinds));
+        let private = kinds.contains(&RelationKind::Private);
+        private && self.relation().is_grouped_by_unit(s).is_ok_and(|of_one| !of_one)
     }
 }

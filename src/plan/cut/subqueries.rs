@@ -4,9 +4,7 @@ use crate::PublicRows;
 use crate::algebra::kinds::RelationKind;
 use crate::cut::Walk;
 use crate::facts::public_rows;
-use crate::normalise::Rewrite;
-use crate::normalise::along_path::AlongPath;
-use crate::normalise::by_group::ByGroup;
+use crate::normalise::Site;
 use crate::own::scans;
 use crate::refusals::{private_rows, unsupported};
 use crate::stop::Stop;
@@ -27,20 +25,14 @@ impl<'a> Walk<'a> {
             // It is read with the rows around it, when these are flattened.
             ExprKind::Subquery(q) if around == RelationKind::Private && is_correlated(q) => {
                 let before = self.released;
-                if let Some(along) = AlongPath::of(q, self.bindings, self.policy, e.pos) {
-                    let refused = along.refused();
-                    return self.matched(Rewrite::AlongPath(Box::new(along)), refused);
+                let single = conditions::single(q, e.pos)?.map(|(s, _)| s);
+                let (mut kinds, mut on) = (Vec::new(), Vec::new());
+                let mut from = single.iter().flat_map(|s| &s.from);
+                from.try_for_each(|f| self.from(f, &mut kinds, &mut on))?;
+                if self.is_rewritten(&Site::Subquery(q, e.pos))? {
+                    return Ok(());
                 }
-                if let Some((s, _)) = conditions::single(q, e.pos)? {
-                    let (mut kinds, mut on) = (Vec::new(), Vec::new());
-                    s.from.iter().try_for_each(|f| self.from(f, &mut kinds, &mut on))?;
-                    if let Some(groups) = ByGroup::of(q, e.pos)
-                        && kinds.contains(&RelationKind::Private)
-                        && self.is_of_several_units(&groups.grouped)
-                    {
-                        let refused = groups.refused();
-                        return self.matched(Rewrite::Groups(Box::new(groups)), refused);
-                    }
+                if let Some(s) = single {
                     on.into_iter().try_for_each(|e| self.subqueries(e, RelationKind::Public))?;
                     let inner = s.items.iter().map(|i| &i.expr).chain(&s.filter);
                     inner.into_iter().try_for_each(|e| self.subqueries(e, RelationKind::Private))?;

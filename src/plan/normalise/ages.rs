@@ -4,15 +4,45 @@
 //! the statement is written anew, with `avg(months) * interval '1 month' + justify_hours(avg(seconds) * interval '1 second')`
 //! in its place, of which both are numbers with a range.
 
+use super::rule::{Around, Entry, Rewrite, Site};
+use crate::facts::Facts;
+use crate::refusals::unsupported;
+use answer::ClientError;
+use policy::Policy;
 use sql::ast::*;
 
-/// Whether a sum or an average of ages stands in an expression above aggregates.
-pub(crate) fn has_ages(e: &Expr) -> bool {
-    e.parts().any(is_of_ages)
+/// The rule.
+pub(super) const RULE: Entry = Entry {
+    adds: Rule::MonthsOfAges,
+    example: "SELECT avg(age(started_at, timestamp '2000-01-01')) FROM trips",
+    may: |part| matches!(part, Part::Expr(e) if is_of_ages(e)),
+    matched,
+};
+
+fn matched(site: &Site<'_>, _: &dyn Around) -> Option<Box<dyn Rewrite>> {
+    let Site::Aggregates(select, above) = site else { return None };
+    let of_ages = above.iter().any(|e| e.parts().any(is_of_ages));
+    of_ages.then(|| -> Box<dyn Rewrite> { Box::new(Ages { select: select.id, pos: select.pos }) })
 }
 
-/// Whether it is one.
-pub(crate) fn is_of_ages(e: &Expr) -> bool {
+/// A SELECT in which sums and averages of ages become those of their parts.
+struct Ages {
+    select: Option<SelectId>,
+    pos: Pos,
+}
+
+impl Rewrite for Ages {
+    fn put(&self, statement: &mut Statement, _: &Policy, _: &Facts<'_>) -> Result<bool, ClientError> {
+        Ok(without_ages(&mut statement.query, self.select))
+    }
+
+    fn refused(&self) -> ClientError {
+        unsupported("a sum or an average of ages", self.pos)
+    }
+}
+
+/// Whether an expression is a sum or an average of ages.
+fn is_of_ages(e: &Expr) -> bool {
     let ExprKind::Aggregate(a) = &e.kind else { return false };
     let plain = !a.distinct && a.order_by.is_empty() && a.within_group.is_empty();
     let age = |e: &Expr| matches!(&e.kind, ExprKind::Call { name: "age", args } if args.len() == 2);
@@ -28,7 +58,7 @@ pub fn is_rest(a: &Aggregate) -> bool {
 const DAY: &str = "86400";
 
 /// Leaves none in this SELECT. Whether there is such a SELECT.
-pub(crate) fn without_ages(query: &mut Query, select: Option<SelectId>) -> bool {
+fn without_ages(query: &mut Query, select: Option<SelectId>) -> bool {
     let mut found = false;
     query.each_query(&mut |q| {
         let own = matches!(&q.body, Body::Select(s) if s.id == select);

@@ -6,15 +6,29 @@
 //! l.trip_id AND u.rider_id = t.rider_id`. That has the same rows, since the path ends at a key; and it is planned, and proven,
 //! as if it had been asked.
 
+use super::rule::{Around, Entry, Rewrite, Site};
+use crate::facts::Facts;
 use crate::refusals::unsupported;
 use crate::syntax::conditions::{conjuncts, single};
 use answer::ClientError;
 use policy::{Policy, Privacy};
 use sql::ast::*;
 
+/// The rule.
+pub(super) const RULE: Entry = Entry {
+    adds: Rule::AlongPath,
+    example: "SELECT count(*) FROM trips t WHERE t.fare > (SELECT sum(l.km) FROM legs l WHERE l.trip_id = t.trip_id)",
+    may: |part| matches!(part, Part::Expr(Expr { kind: ExprKind::Subquery(_), .. })),
+    matched,
+};
+
+fn matched(site: &Site<'_>, around: &dyn Around) -> Option<Box<dyn Rewrite>> {
+    let Site::Subquery(q, pos) = site else { return None };
+    Some(Box::new(AlongPath::of(q, around.bindings(), around.policy(), *pos)?))
+}
+
 /// Such a subquery, and what it lacks.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct AlongPath {
+struct AlongPath {
     /// The number of its SELECT.
     select: Option<SelectId>,
     /// The table that the path leads to, under a new name.
@@ -26,7 +40,7 @@ pub(crate) struct AlongPath {
 
 impl AlongPath {
     /// A subquery that is tied along a path of one step, and not by the unit.
-    pub(crate) fn of(q: &Query, bindings: &Bindings, policy: &Policy, pos: Pos) -> Option<Self> {
+    fn of(q: &Query, bindings: &Bindings, policy: &Policy, pos: Pos) -> Option<Self> {
         let Ok(Some((s, []))) = single(q, pos) else { return None };
         let conditions = conjuncts(s.filter.as_slice());
         let mut ties: Vec<(&Expr, &Expr)> = Vec::new();
@@ -76,9 +90,10 @@ impl AlongPath {
             Some(Self { select: s.id, led_to, equal, pos })
         })
     }
+}
 
-    /// Puts in what it lacks. Whether the statement has it.
-    pub(crate) fn put(&self, statement: &mut Statement) -> bool {
+impl Rewrite for AlongPath {
+    fn put(&self, statement: &mut Statement, _: &Policy, _: &Facts<'_>) -> Result<bool, ClientError> {
         let binding = statement.bindings.next();
         let mut found = false;
         statement.query.each_query(&mut |q| {
@@ -98,11 +113,10 @@ impl AlongPath {
         if found {
             statement.bindings.push(self.led_to.clone());
         }
-        found
+        Ok(found)
     }
 
-    /// As it stands.
-    pub(crate) fn refused(&self) -> ClientError {
+    fn refused(&self) -> ClientError {
         unsupported("a subquery that is tied to the row around it along the path to the unit", self.pos)
     }
 }

@@ -5,6 +5,8 @@
 //! written anew, as `LEFT JOIN (SELECT u.station, avg(u.fare) FROM trips u GROUP BY u.station) x ON x.station = t.station`, and
 //! planned as if that had been asked: its rows are released first, and are constants of what is read next (`stages`).
 
+use super::rule::{Around, Entry, Rewrite, Site};
+use crate::facts::Facts;
 use crate::refusals::unsupported;
 use crate::syntax::conditions::{conjuncts, single};
 use crate::syntax::grouping::has_aggregate;
@@ -16,11 +18,24 @@ use sql::ast::*;
 use sql::functions::Nulls;
 use std::collections::HashSet;
 
+/// The rule.
+pub(super) const RULE: Entry = Entry {
+    adds: Rule::ByGroup,
+    example: "SELECT count(*) FROM trips t WHERE fare > (SELECT avg(u.fare) FROM trips u WHERE u.station = t.station)",
+    may: |part| matches!(part, Part::Expr(Expr { kind: ExprKind::Subquery(_), .. })),
+    matched,
+};
+
+fn matched(site: &Site<'_>, around: &dyn Around) -> Option<Box<dyn Rewrite>> {
+    let Site::Subquery(q, pos) = site else { return None };
+    let groups = ByGroup::of(q, *pos).filter(|g| around.is_of_several_units(&g.grouped))?;
+    Some(Box::new(groups))
+}
+
 /// A subquery that is to become groups in FROM.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ByGroup {
+struct ByGroup {
     /// The subquery, grouped.
-    pub(crate) grouped: Select,
+    grouped: Select,
     /// What ties it, of the row around.
     outer: Vec<Expr>,
     /// It counts: of no rows 0.
@@ -31,7 +46,7 @@ pub(crate) struct ByGroup {
 impl ByGroup {
     /// A subquery of one aggregate, tied by equalities. None for what is not, or of which a group that is missing would not
     /// be NULL.
-    pub(crate) fn of(q: &Query, pos: Pos) -> Option<Self> {
+    fn of(q: &Query, pos: Pos) -> Option<Self> {
         let Ok(Some((s, []))) = single(q, pos) else { return None };
         let [item] = s.items.as_slice() else { return None };
         let alone = Select { items: Vec::new(), ..s.clone() };
@@ -77,9 +92,49 @@ impl ByGroup {
         Some(Self { grouped, outer, counts, pos })
     }
 
-    /// Puts the groups into the FROM of the SELECT in which the subquery stands, and a column of theirs in its place. Whether
-    /// there is such a SELECT, and all that ties the subquery is of its rows.
-    pub(crate) fn put(&self, statement: &mut Statement, policy: &Policy) -> bool {
+    /// The groups without those that no row of this SELECT meets: where a key of a public table ties them, and WHERE chooses rows
+    /// of that table by conditions on them alone, those of the rows that it chooses.
+    fn narrowed(&self, s: &Select, bindings: &Bindings, policy: &Policy) -> Select {
+        let mut grouped = self.grouped.clone();
+        let conditions = conjuncts(s.filter.as_slice());
+        for (inner, outer) in self.grouped.group_by.iter().zip(&self.outer) {
+            let ExprKind::Column { binding, column } = outer.kind else { continue };
+            let Some(of) = bindings.get(binding) else { continue };
+            let table = of.table().and_then(|t| policy.tables.get(t));
+            let Some(table) = table.filter(|t| t.privacy == Privacy::Public) else { continue };
+            let is_key = |key: &Vec<String>| key.len() == 1 && key.first() == of.columns.get(column);
+            let chosen: Vec<Expr> =
+                conditions.iter().filter(|c| looks_at(c, binding) == Some(true)).cloned().collect();
+            let there = grouped.from.iter().any(|f| keeps(f, binding));
+            let kept = s.from.iter().any(|f| keeps(f, binding));
+            if there || !kept || chosen.is_empty() || !table.keys.iter().any(is_key) {
+                continue;
+            }
+            // Under its own number: the groups are a query of their own.
+            grouped.from.push(From::Relation { binding, query: None, lateral: false, pos: self.pos });
+            let (left, right) = (Box::new(inner.clone()), Box::new(outer.clone()));
+            let tied = Expr::new(ExprKind::Binary { op: BinaryOp::Eq, left, right }, self.pos);
+            let all = grouped.filter.take().into_iter().chain([tied]).chain(chosen);
+            grouped.filter = all.reduce(sql::resolve::and);
+        }
+        grouped
+    }
+
+    fn replace(&self, e: &mut Expr, value: &Expr, done: &mut bool) {
+        match &e.kind {
+            ExprKind::Subquery(q) if q.body.first_select() == self.grouped.id => {
+                *e = value.clone();
+                *done = true;
+            }
+            _ => e.children_mut().into_iter().for_each(|c| self.replace(c, value, done)),
+        }
+    }
+}
+
+impl Rewrite for ByGroup {
+    /// Puts the groups into the FROM of the SELECT in which the subquery stands, and a column of theirs in its place: if there
+    /// is such a SELECT, and all that ties the subquery is of its rows.
+    fn put(&self, statement: &mut Statement, policy: &Policy, _: &Facts<'_>) -> Result<bool, ClientError> {
         let binding = statement.bindings.next();
         let bindings = &statement.bindings;
         let pos = self.pos;
@@ -138,51 +193,13 @@ impl ByGroup {
                 origin: Origin::AddedBy(Rule::ByGroup),
             });
         }
-        done
-    }
-
-    /// The groups without those that no row of this SELECT meets: where a key of a public table ties them, and WHERE chooses rows
-    /// of that table by conditions on them alone, those of the rows that it chooses.
-    fn narrowed(&self, s: &Select, bindings: &Bindings, policy: &Policy) -> Select {
-        let mut grouped = self.grouped.clone();
-        let conditions = conjuncts(s.filter.as_slice());
-        for (inner, outer) in self.grouped.group_by.iter().zip(&self.outer) {
-            let ExprKind::Column { binding, column } = outer.kind else { continue };
-            let Some(of) = bindings.get(binding) else { continue };
-            let table = of.table().and_then(|t| policy.tables.get(t));
-            let Some(table) = table.filter(|t| t.privacy == Privacy::Public) else { continue };
-            let is_key = |key: &Vec<String>| key.len() == 1 && key.first() == of.columns.get(column);
-            let chosen: Vec<Expr> =
-                conditions.iter().filter(|c| looks_at(c, binding) == Some(true)).cloned().collect();
-            let there = grouped.from.iter().any(|f| keeps(f, binding));
-            let kept = s.from.iter().any(|f| keeps(f, binding));
-            if there || !kept || chosen.is_empty() || !table.keys.iter().any(is_key) {
-                continue;
-            }
-            // Under its own number: the groups are a query of their own.
-            grouped.from.push(From::Relation { binding, query: None, lateral: false, pos: self.pos });
-            let (left, right) = (Box::new(inner.clone()), Box::new(outer.clone()));
-            let tied = Expr::new(ExprKind::Binary { op: BinaryOp::Eq, left, right }, self.pos);
-            let all = grouped.filter.take().into_iter().chain([tied]).chain(chosen);
-            grouped.filter = all.reduce(sql::resolve::and);
-        }
-        grouped
+        Ok(done)
     }
 
     /// What ties it is further out.
-    pub(crate) fn refused(&self) -> ClientError {
+    fn refused(&self) -> ClientError {
         unsupported("a subquery over private rows that is tied to rows beyond those around it", self.pos)
             .hint("Join the groups: LEFT JOIN (SELECT station, avg(fare) AS mean FROM trips GROUP BY station) g ON g.station = t.station.")
-    }
-
-    fn replace(&self, e: &mut Expr, value: &Expr, done: &mut bool) {
-        match &e.kind {
-            ExprKind::Subquery(q) if q.body.first_select() == self.grouped.id => {
-                *e = value.clone();
-                *done = true;
-            }
-            _ => e.children_mut().into_iter().for_each(|c| self.replace(c, value, done)),
-        }
     }
 }
 

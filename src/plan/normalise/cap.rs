@@ -8,6 +8,8 @@
 //! ties are broken by all columns that the statement looks at, so that it hangs on the rows of a unit alone which remain.
 
 use super::by_group::looks_at;
+use super::rule::Rewrite;
+use crate::facts::Facts;
 use crate::refusals::unsupported;
 use crate::syntax::conditions::conjuncts;
 use answer::{ClientError, SqlState};
@@ -20,10 +22,12 @@ use std::collections::BTreeSet;
 const BY_CAP: Origin = Origin::AddedBy(Rule::Cap);
 
 /// A relation to be read so.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Cap {
     /// The statement's binding.
     pub binding: BindingId,
+    /// Where it was written.
+    pub pos: Pos,
 }
 
 /// Where a relation stands in a FROM.
@@ -85,9 +89,8 @@ fn relation(binding: BindingId, query: Option<Select>) -> From {
     From::Relation { binding, query, lateral: false, pos: None }
 }
 
-impl Cap {
-    /// Reads it so.
-    pub(crate) fn put(self, statement: &mut Statement, policy: &Policy) -> Result<(), ClientError> {
+impl Rewrite for Cap {
+    fn put(&self, statement: &mut Statement, policy: &Policy, _: &Facts<'_>) -> Result<bool, ClientError> {
         let mut found = None;
         statement.query.each_select(&mut |s| {
             let Some(mut place) = s.from.iter().find_map(|f| self.place(f)) else { return };
@@ -101,9 +104,15 @@ impl Cap {
         statement.query.each_select(&mut |s| {
             s.from.iter_mut().for_each(|f| self.replace(f, &written));
         });
-        Ok(())
+        Ok(true)
     }
 
+    fn refused(&self) -> ClientError {
+        unnarrowed(self.pos)
+    }
+}
+
+impl Cap {
     /// Where it stands in a FROM.
     fn place(&self, from: &From) -> Option<Place> {
         let (left, right, kind, on) = match from {

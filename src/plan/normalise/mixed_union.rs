@@ -15,8 +15,9 @@
 //! as if that had been asked: nothing here is trusted with more than the meaning.
 
 use super::partial_aggregates::{Partials, above, aggregates, typed};
+use super::rule::{Around, Entry, Rewrite, Site};
 use crate::facts::Facts;
-use crate::refusals::unsupported;
+use crate::refusals::{mixed, position, unsupported};
 use crate::syntax::grouping::has_aggregate;
 use crate::syntax::grouping::is_over_several;
 use crate::syntax::grouping::keys;
@@ -38,13 +39,29 @@ pub(crate) fn is_in(statement: &Statement) -> bool {
     statement.bindings.iter().any(|(_, b)| b.origin == APART)
 }
 
+/// The rule.
+pub(super) const RULE: Entry = Entry {
+    adds: Rule::MixedUnion,
+    example: "SELECT count(*) FROM (SELECT station FROM trips UNION ALL SELECT station FROM stations) q",
+    may: |part| matches!(part, Part::Body(Body::SetOp { op: SetOp::Union, all: true, .. })),
+    matched,
+};
+
+fn matched(site: &Site<'_>, _: &dyn Around) -> Option<Box<dyn Rewrite>> {
+    let Site::Mixed(body @ Body::SetOp { op: SetOp::Union, all: true, left, .. }, private) = site else {
+        return None;
+    };
+    let (private, pos) = (private.to_vec(), position(left));
+    Some(Box::new(MixedUnion { first: body.first_select()?, private, pos }))
+}
+
 /// A UNION ALL of which some branches are private rows, and others not.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct MixedUnion {
+struct MixedUnion {
     /// The number of its first SELECT.
     first: SelectId,
     /// Which of its branches are private, in order.
     private: Vec<bool>,
+    pos: Pos,
 }
 
 /// The branches of a UNION ALL, in order; what is none is one.
@@ -76,11 +93,6 @@ fn is_bare(q: &Query) -> bool {
 }
 
 impl MixedUnion {
-    /// Of the kinds of its branches.
-    pub(crate) fn of(body: &Body, private: Vec<bool>) -> Option<Self> {
-        Some(Self { first: body.first_select()?, private })
-    }
-
     fn is(&self, q: &Query) -> bool {
         let same = is_bare(q) && q.body.first_select() == Some(self.first);
         same && self.private.len() > 1 && branches(&q.body).len() == self.private.len()
@@ -91,12 +103,7 @@ impl MixedUnion {
     ///
     /// # Errors
     /// What is computed of its rows does not follow from results for each kind.
-    pub(crate) fn apart(
-        &self,
-        mut new: Statement,
-        policy: &Policy,
-        facts: &Facts<'_>,
-    ) -> Result<Option<Statement>> {
+    fn apart(&self, mut new: Statement, policy: &Policy, facts: &Facts<'_>) -> Result<Option<Statement>> {
         let ctes = &mut new.query.with;
         if let Some(place) = ctes.iter().position(|c| self.is(&c.query)) {
             let cte = ctes.remove(place);
@@ -114,6 +121,17 @@ impl MixedUnion {
             }
         });
         Ok(done?.then_some(new))
+    }
+}
+
+impl Rewrite for MixedUnion {
+    fn put(&self, statement: &mut Statement, policy: &Policy, facts: &Facts<'_>) -> Result<bool> {
+        let new = self.apart(statement.clone(), policy, facts)?;
+        Ok(new.map(|new| *statement = new).is_some())
+    }
+
+    fn refused(&self) -> ClientError {
+        mixed(self.pos)
     }
 }
 

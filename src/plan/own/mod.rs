@@ -2,7 +2,7 @@
 //!
 //! | state ([`relation`]) | what stands in it | what holds |
 //! |---|---|---|
-//! | `Reading` | joins of scans so far (`from`, `set_operations`, `per_unit`, `correlated`, `given`) | derived tables that only project and filter are part of the query around them |
+//! | `Reading` | joins of scans so far (`from`, `set_operations`, `per_unit`, `correlated`, `released`) | derived tables that only project and filter are part of the query around them |
 //! | `Read` | all joins, and WHERE | no scalar subquery looks at rows around it |
 //! | `Owned` | joins with the equalities of units (`units`, `unit_paths`), their properties | each row has one owner; subqueries in conditions are tied to it (`semi_join`) |
 //!
@@ -16,6 +16,7 @@ pub mod given;
 mod outer_join;
 pub(crate) mod per_unit;
 pub(crate) mod relation;
+mod released;
 pub(crate) mod row_bounds;
 pub(crate) mod scans;
 pub(crate) mod scope;

@@ -30,16 +30,7 @@ use crate::syntax::grouping::{has_windows, is_grouped, keys};
 use schema::SqlType;
 use sql::ast::*;
 
-/// How many rows a unit is said to have, where its table does not say.
-#[derive(Clone, Copy, Debug)]
-pub struct RowsPerUnit {
-    /// Chosen by the session, for every table.
-    pub chosen: Option<u32>,
-    /// Else, where a table sets no bound of its own.
-    pub otherwise: u32,
-}
-
-/// A SELECT as a tree, with what it selects over the tree's scans.
+/// A SELECT as joins of scans, with what it selects over them.
 pub(crate) struct Selected {
     pub tree: Normal,
     pub items: Vec<Expr>,

@@ -5,8 +5,7 @@
 //! rows as what they are joined to.
 
 use super::scans::Scans;
-use super::units::compared_exactly;
-use crate::algebra::equivalence_classes::Col;
+use crate::algebra::equivalence_classes::{Col, compared_exactly};
 use crate::algebra::props::Props;
 use crate::algebra::rows::Rows;
 use crate::algebra::source::{Branch, Leaf, Over, PrivateSource, Scan, SetRows, SetTree};

@@ -1,8 +1,8 @@
 //! What all relations of one release are read by, and the numbers that they share.
 
 use super::given::Given;
-use super::per_unit::RowsPerUnit;
 use crate::algebra::kinds::{Kinds, RelationKind};
+use crate::algebra::rows::RowsPerUnit;
 use crate::syntax::renumber::renumber;
 use answer::ClientError;
 use policy::{Policy, Table};

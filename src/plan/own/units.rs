@@ -8,7 +8,7 @@
 
 use super::row_bounds::{Equation, full_rows};
 use super::scans::{Result, Scans};
-use crate::algebra::equivalence_classes::{Classes, Col, Groups};
+use crate::algebra::equivalence_classes::{Classes, Col, Groups, compared_exactly};
 use crate::algebra::normal::Normal;
 use crate::algebra::props::{Borrow, Owner, Props};
 use crate::algebra::rows::Rows;
@@ -18,7 +18,6 @@ use crate::expr::{Node, Scalar, lower};
 use crate::refusals::Refusal;
 use crate::syntax::conditions::{conjuncts, only_of};
 use policy::Privacy;
-use schema::SqlType;
 use sql::ast::*;
 
 /// A part of FROM whose units are found.
@@ -385,11 +384,4 @@ pub(crate) fn stands_in(condition: &Scalar, wanted: &Scalar) -> bool {
         }
         _ => false,
     }
-}
-
-/// Whether `=` between these types compares a key's own values. Where the key is converted first, two keys may become
-/// one: bigints beyond 2^53 as floats, timestamps in the hour that daylight saving skips.
-pub(crate) fn compared_exactly(key: &SqlType, other: &SqlType) -> bool {
-    let exact_number = |t: &SqlType| t.is_integer() || matches!(t, SqlType::Numeric { .. });
-    key == other || (exact_number(key) && exact_number(other)) || (key.is_text() && other.is_text())
 }
