@@ -9,11 +9,13 @@
 //! | pass | from → to | what holds after it |
 //! |---|---|---|
 //! | `free::plan` | statement → plan | a statement that needs no private row has its plan |
-//! | `cut::look` | statement → kinds, places of rules | of each SELECT over private rows it is known whether it is grouped by the unit |
+//! | `cut::look` | statement → kinds, sites of rules | of each SELECT over private rows it is known whether it is grouped by the unit |
 //! | `normalise::apply` | statement → statement | no rule matches; each application is charged to the statement's account, which ends |
 //! | `cut::cut` | statement → releases, stages | nothing above a release is private; each release has one owner (`cut::Cut::holds`) |
 //! | `price::of` | releases → plan | each release that reads rows has its noise, and the charge covers all of them |
 //! | `price::accuracy::priced` | plan → plan | the price is the least that reaches the accuracy that was asked for |
+//!
+//! Debug builds check what holds of relations, cuts and plans (`invariant`).
 //!
 //! Facts that are missing on the way ([`Missing`]) are noted, and the pass goes on: all of them are asked for at once.
 //!
@@ -43,6 +45,7 @@ pub mod expr;
 pub mod facts;
 mod free;
 mod groups;
+mod invariant;
 pub mod noise;
 pub mod normalise;
 mod own;
@@ -72,6 +75,7 @@ pub use release::Release;
 pub use settings::{Accuracy, Settings, UTC};
 
 use facts::Facts;
+use invariant::checked;
 use policy::Policy;
 use sql::ast::Statement;
 use stop::Stop;
@@ -98,7 +102,7 @@ pub fn plan(
         match facts.complete(cut)? {
             Ok(cut) => {
                 let plan = price::of(statement, cut, &own)?;
-                return price::accuracy::priced(plan, policy, settings);
+                return price::accuracy::priced(plan, policy, settings).map(checked);
             }
             Err(Stop::Refused(refused)) => return Err(PlanError::Refused(refused)),
             Err(Stop::Cap(cap)) => normalise::apply(statement, vec![Box::new(cap)], policy, &facts)?,

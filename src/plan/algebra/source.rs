@@ -200,6 +200,14 @@ impl Over {
 }
 
 impl Tree {
+    /// How many scans it joins.
+    pub(crate) fn scans(&self) -> usize {
+        match self {
+            Self::Scan(_) => 1,
+            Self::Join { left, right, .. } => left.scans() + right.scans(),
+        }
+    }
+
     /// What the conditions of its joins cost.
     pub fn costs(&self) -> Vec<u64> {
         match self {

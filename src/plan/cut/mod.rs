@@ -9,6 +9,7 @@ use crate::algebra::kinds::{Kinds, RelationKind};
 use crate::algebra::rows::RowsPerUnit;
 use crate::facts::Facts;
 use crate::facts::public_rows::{self, PublicRows};
+use crate::invariant::{Invariant, checked};
 use crate::normalise::{self, Around, Rewrite, Site, mixed_union};
 use crate::own::given::{Given, Stage};
 use crate::own::relation::{Place, Reading, Relation};
@@ -87,19 +88,23 @@ pub(crate) struct Cut {
     pub tables: Vec<usize>,
 }
 
-impl Cut {
-    /// The invariant of a cut: the unit of each release is a column of its own scans, and what its rows are compared with was
-    /// released before it.
-    pub(crate) fn holds(&self) -> bool {
+/// The unit of each release is a column of its own scans, and what its rows are compared with was released before it.
+impl Invariant for Cut {
+    fn broken(&self) -> Option<&'static str> {
         let width = self.stages.last().map_or(0, |s| s.first.saturating_add(s.width()));
-        let in_order = self.stages.iter().is_sorted_by_key(|s| s.first);
         let owned = |r: &Release| {
             let scanned = |binding| r.source.scans.iter().any(|s| s.binding == binding);
             !r.source.unit.columns.is_empty() && r.source.unit.columns.iter().all(|(b, _)| scanned(*b))
         };
-        let released = |r: &Release| r.given.iter().all(|n| *n < width);
         let staged = |s: &Stage| s.releases.iter().all(|n| *n < self.releases.len());
-        in_order && self.stages.iter().all(staged) && self.releases.iter().all(|r| owned(r) && released(r))
+        if !self.releases.iter().all(owned) {
+            return Some("a release has no owner");
+        }
+        if !self.stages.is_sorted_by_key(|s| s.first) || !self.stages.iter().all(staged) {
+            return Some("a stage comes before its releases");
+        }
+        let given = |r: &Release| r.given.iter().all(|n| *n < width);
+        (!self.releases.iter().all(given)).then_some("a release is given what is not released")
     }
 }
 
@@ -148,9 +153,7 @@ pub(crate) fn cut(
     tables.extend(keys.filter_map(|k| k.domain.as_ref()).flat_map(|(d, _)| d.tables()));
     tables.sort_unstable();
     tables.dedup();
-    let cut = Cut { releases, stages, grouping_sets, private_ctes, tables };
-    debug_assert!(cut.holds(), "the invariant of a cut");
-    Ok(cut)
+    Ok(checked(Cut { releases, stages, grouping_sets, private_ctes, tables }))
 }
 
 impl<'a> Walk<'a> {

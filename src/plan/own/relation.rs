@@ -7,6 +7,7 @@ use crate::algebra::normal::Normal;
 use crate::algebra::props::{Owner, Props};
 use crate::algebra::source::{PrivateSource, Tree};
 use crate::expr::{ColumnInfo, Columns, Scalar, lower, truth};
+use crate::invariant::checked;
 use crate::refusals::Refusal;
 use crate::refusals::join::Join;
 use crate::syntax::conditions::split;
@@ -146,7 +147,7 @@ impl<'a> Relation<'a, Read> {
         outside: Option<&Props>,
     ) -> Result<(Relation<'a, Owned>, Vec<Expr>)> {
         let Self { mut scans, state: Read { tree, conditions, optional } } = self;
-        let Block { tree, props } = scans.block(tree, known.unwrap_or(&conditions), outside)?;
+        let Block { tree, props } = checked(scans.block(tree, known.unwrap_or(&conditions), outside)?);
         let (props, filter, prepared) = (Rc::new(props), Vec::new(), Vec::new());
         Ok((Relation { scans, state: Owned { tree, props, filter, prepared, optional } }, conditions))
     }

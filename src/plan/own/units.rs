@@ -15,6 +15,7 @@ use crate::algebra::rows::Rows;
 use crate::algebra::source::{Added, Kind, Leaf, Tree, Unit, equal};
 use crate::expr::truth;
 use crate::expr::{Node, Scalar, lower};
+use crate::invariant::Invariant;
 use crate::refusals::Refusal;
 use crate::syntax::conditions::{conjuncts, only_of};
 use policy::Privacy;
@@ -26,6 +27,19 @@ pub(crate) struct Block {
     pub tree: Tree,
     /// Its properties.
     pub props: Props,
+}
+
+/// The properties are of the scans in the tree, and its unit is a column of one of them.
+impl Invariant for Block {
+    fn broken(&self) -> Option<&'static str> {
+        let Props { bindings, owner, .. } = &self.props;
+        if self.tree.scans() != bindings.len() {
+            return Some("properties of other scans than the tree's");
+        }
+        let here = |c: &Col| bindings.contains(&c.0);
+        let owned = owner.unit().is_none_or(|u| !u.columns.is_empty() && u.columns.iter().all(here));
+        (!owned).then_some("a unit of no scan")
+    }
 }
 
 /// Conditions that hold for every row of an island, whatever stands around it. Only what follows from these may be

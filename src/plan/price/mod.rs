@@ -7,6 +7,7 @@ pub mod shares;
 pub mod split;
 
 use crate::cut::Cut;
+use crate::invariant::Invariant;
 use crate::refusals::{gaussian_unpriced, undrawn};
 use crate::words::short;
 use crate::{Plan, PlanError, Release, Settings};
@@ -67,6 +68,19 @@ impl Plan {
         let (charge, noise) = price(&mut self.releases, &settings)?.unzip();
         (self.charge, self.noise, self.accuracy) = (charge, noise.unwrap_or_default(), None);
         Ok(())
+    }
+}
+
+/// Every release that reads rows has noise of its own for each of its parts, and the charge pays for as many.
+impl Invariant for Plan {
+    fn broken(&self) -> Option<&'static str> {
+        let paying: Vec<&Release> = self.releases.iter().filter(|r| !r.is_domain_only()).collect();
+        if self.charge.is_some() == paying.is_empty() {
+            return Some("a charge without a release, or a release without a charge");
+        }
+        // Points are chosen, and have no noise.
+        let drawn = |r: &&&Release| r.spec.points.is_some() || r.spec.aggregates.len() == r.parts.len();
+        (paying.iter().filter(drawn).count() < paying.len()).then_some("a part without noise")
     }
 }
 
