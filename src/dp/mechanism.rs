@@ -4,6 +4,7 @@ use super::guarantee::Guarantee;
 use super::noise::Distribution;
 use super::ratio::{BigRatio, Ratio, exact, exact_integer, narrow};
 use super::sensitivity::Sensitivity;
+use num_bigint::BigUint;
 
 /// A mechanism and the parameters that decide its privacy loss.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +70,8 @@ impl Event {
             return None;
         }
         let per = if used {
-            exact_integer(self.times) * exact_integer(moved) / exact(parameter)
+            let moved = BigUint::from(self.times) * moved * *parameter.denom();
+            BigRatio::new(moved, BigUint::from(*parameter.numer()))
         } else {
             exact_integer(0u8)
         };

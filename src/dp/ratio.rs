@@ -44,9 +44,9 @@ pub fn ratio(decimal: &bigdecimal::BigDecimal) -> Option<Ratio> {
 /// A rational that nothing overflows.
 pub type BigRatio = num_rational::Ratio<BigUint>;
 
-/// The rational without a bound that is the same number. The denominator is not zero.
+/// The rational without a bound that is the same number, in lowest terms as that is. The denominator is not zero.
 pub(crate) fn exact(r: &Ratio) -> BigRatio {
-    BigRatio::new(BigUint::from(*r.numer()), BigUint::from(*r.denom()))
+    BigRatio::new_raw(BigUint::from(*r.numer()), BigUint::from(*r.denom()))
 }
 
 pub(crate) fn exact_integer(n: impl Into<BigUint>) -> BigRatio {

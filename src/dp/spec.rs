@@ -266,7 +266,11 @@ impl Charge {
             }
         }
         let name = exact(epsilon);
-        if &pure * &pure + squares > &name * &name {
+        let dearer = match squares.is_zero() {
+            true => pure > name,
+            false => &pure * &pure + squares > &name * &name,
+        };
+        if dearer {
             return Err(DpError::Mispriced);
         }
         let mut selections = specs.iter().filter_map(|s| s.selection.as_ref());
