@@ -15,6 +15,7 @@ use bigdecimal::BigDecimal;
 use schema::SqlType;
 use schema::time::DAY;
 use sql::ast::{BinaryOp, CastType, Pos};
+use std::sync::Arc;
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
@@ -92,7 +93,7 @@ pub(super) fn cast(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar
         }
         (a, b) if a.is_number() && b.is_number() => cast_number(x, to, at, pos),
         (a, b) if a.is_text() && b.is_text() && to.modifier.is_empty() => {
-            let facts = Facts { ty: b.clone(), ..*x.facts.clone() };
+            let facts = Facts { ty: b.clone(), ..Facts::clone(&x.facts) };
             // A constant stays one.
             let node = match x.node {
                 Node::Text(_) => x.node,
@@ -106,8 +107,9 @@ pub(super) fn cast(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar
             let mut number = formats::parsed(x, b, pos)?;
             if let Some(range) = declared {
                 // Whole numbers of a range are listed, as those of a column are; listed texts are fewer.
-                number.facts.binned = number.facts.lattice.is_some() && domain.is_none();
-                number.facts.bound = Declared::says(range);
+                let facts = Arc::make_mut(&mut number.facts);
+                facts.binned = facts.lattice.is_some() && domain.is_none();
+                facts.bound = Declared::says(range);
             }
             cast_number(number, to, at, pos)
         }
@@ -262,7 +264,7 @@ fn cast_number(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar> {
             let facts = Facts {
                 phys: if small { Phys::Int } else { Phys::Num },
                 cost: safe.facts.cost + 10,
-                ..*safe.facts.clone()
+                ..Facts::clone(&safe.facts)
             };
             Scalar::of(Node::Cast(Box::new(safe)), facts)
         }
@@ -273,7 +275,7 @@ fn cast_number(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar> {
 
 /// A node of its own around a number, in the type that computes.
 pub(super) fn as_computed(x: Scalar) -> Scalar {
-    let facts = Facts { canonical: true, ..*x.facts.clone() };
+    let facts = Facts { canonical: true, ..Facts::clone(&x.facts) };
     Scalar::of(Node::Cast(Box::new(x)), facts)
 }
 

@@ -122,7 +122,7 @@ pub fn filtered(when: Scalar, value: Scalar) -> Scalar {
         nullable: true,
         domain: None,
         cost: value.facts.cost.saturating_add(when.facts.cost).saturating_add(10),
-        ..*value.facts.clone()
+        ..Facts::clone(&value.facts)
     };
     Scalar::of(Node::Case(vec![(when, value)], None), facts)
 }

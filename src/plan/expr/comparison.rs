@@ -201,7 +201,7 @@ fn as_float(x: Scalar) -> Scalar {
         // Fifteen digits of a float are not those of the numeric: nothing is known of it.
         span: Default::default(),
         domain: None,
-        ..*x.facts.clone()
+        ..Facts::clone(&x.facts)
     };
     Scalar::of(Node::Cast(Box::new(x)), facts)
 }

@@ -17,6 +17,7 @@ use bigdecimal::{BigDecimal, RoundingMode};
 use schema::SqlType;
 use schema::time::{DAY, MICROS_PER_SECOND};
 use sql::ast::{BinaryOp, Pos};
+use std::sync::Arc;
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
@@ -175,7 +176,10 @@ pub(super) fn seconds(x: Scalar, pos: Pos) -> Result<Scalar> {
     match &x.node {
         _ if x.facts.phys == Phys::Num => Ok(x),
         Node::Null => Ok(interval_of(Scalar {
-            facts: Box::new(Facts { phys: Phys::Num, ..*Scalar::null(SqlType::Int4).facts }),
+            facts: Arc::new(Facts {
+                phys: Phys::Num,
+                ..Arc::unwrap_or_clone(Scalar::null(SqlType::Int4).facts)
+            }),
             node: Node::Null,
         })),
         Node::Text(text) => {
@@ -194,13 +198,14 @@ pub(super) fn is_length(x: &Scalar) -> bool {
 
 /// Seconds that the analyst sees as an interval.
 fn interval_of(x: Scalar) -> Scalar {
-    let facts = Facts { ty: SqlType::Interval, phys: Phys::Num, domain: None, ..*x.facts };
+    let facts =
+        Facts { ty: SqlType::Interval, phys: Phys::Num, domain: None, ..Arc::unwrap_or_clone(x.facts) };
     Scalar::of(x.node, facts)
 }
 
 /// The length of an interval as a number.
 fn number_of(x: Scalar) -> Scalar {
-    let facts = Facts { ty: SqlType::Numeric { scale: None }, ..*x.facts };
+    let facts = Facts { ty: SqlType::Numeric { scale: None }, ..Arc::unwrap_or_clone(x.facts) };
     Scalar::of(x.node, facts)
 }
 

@@ -312,8 +312,14 @@ fn case(branches: &[(Expr, Expr)], otherwise: Option<&Expr>, env: &dyn Columns, 
 /// Lowers several expressions to one type, as CASE, COALESCE and their like do.
 fn unify(list: &[&Expr], env: &dyn Columns, pos: Pos) -> Result<Vec<Scalar>> {
     let mut ty: Option<SqlType> = None;
-    for e in list.iter().filter(|e| !is_constant_text(e)) {
-        let t = lower(e, env)?.facts.ty;
+    let mut lowered = Vec::with_capacity(list.len());
+    for e in list {
+        if is_constant_text(e) {
+            lowered.push(None);
+            continue;
+        }
+        let x = lower(e, env)?;
+        let t = x.facts.ty.clone();
         ty = Some(match ty {
             None => t,
             Some(have) if have == t => t,
@@ -326,19 +332,17 @@ fn unify(list: &[&Expr], env: &dyn Columns, pos: Pos) -> Result<Vec<Scalar>> {
             Some(have) if have.is_text() && t.is_text() => SqlType::Text,
             Some(_) => return refused(Value::Branches, e.pos.or(pos)),
         });
+        lowered.push(Some(x));
     }
     let ty = ty.unwrap_or(SqlType::Text);
-    let mut lengths = false;
-    if ty == SqlType::Interval {
-        for e in list.iter().filter(|e| !is_constant_text(e)) {
-            lengths |= dates::is_length(&lower(e, env)?);
-        }
-    }
+    let lengths = ty == SqlType::Interval && lowered.iter().flatten().any(dates::is_length);
     list.iter()
-        .map(|e| {
-            let mut x = match &e.kind {
-                ExprKind::Literal(l @ (Literal::String(_) | Literal::Null)) => literal(l, Some(&ty), e.pos)?,
-                _ => lower(e, env)?,
+        .zip(lowered)
+        .map(|(e, lowered)| {
+            let mut x = match (lowered, &e.kind) {
+                (Some(x), _) => x,
+                (None, ExprKind::Literal(l)) => literal(l, Some(&ty), e.pos)?,
+                (None, _) => lower(e, env)?,
             };
             if ty.is_number() {
                 x = choice::number_or_raw(x, e.pos.or(pos))?;

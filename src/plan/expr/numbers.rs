@@ -12,6 +12,7 @@ use bigdecimal::{BigDecimal, RoundingMode, Signed, Zero};
 use schema::SqlType;
 use sql::ast::{BinaryOp, Pos};
 use std::str::FromStr;
+use std::sync::Arc;
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
@@ -103,7 +104,7 @@ pub(super) fn short(x: Scalar) -> Scalar {
         scale: FINEST.unsigned_abs().try_into().unwrap_or(LONGEST),
         cost: x.facts.cost.saturating_add(u64::from(LONGEST)),
         canonical: true,
-        ..*x.facts.clone()
+        ..Facts::clone(&x.facts)
     };
     Scalar::of(Node::Short(Box::new(x)), facts)
 }
@@ -145,7 +146,7 @@ pub(super) fn special_beside(x: Scalar, other: &Scalar) -> Scalar {
         (true, Phys::Float, Phys::Num) => (SqlType::Numeric { scale: None }, Phys::Num),
         _ => return x,
     };
-    Scalar::of(x.node, Facts { ty, phys, ..*x.facts })
+    Scalar::of(x.node, Facts { ty, phys, ..Arc::unwrap_or_clone(x.facts) })
 }
 
 /// The refusal of one of these in any other place.
@@ -444,7 +445,7 @@ fn abs(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
 fn trim(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
     match args {
         [x] if x.facts.phys == Phys::Num => {
-            Ok(Facts { cost: x.facts.digits(), canonical: true, ..*x.facts.clone() })
+            Ok(Facts { cost: x.facts.digits(), canonical: true, ..Facts::clone(&x.facts) })
         }
         _ => Err(Refusal::new("digits of this")),
     }
@@ -460,7 +461,7 @@ pub(super) fn retyped(x: Scalar, ty: SqlType) -> Scalar {
     let same = (x.facts.ty.is_number() && ty.is_number())
         || (x.facts.ty.is_text() && ty.is_text())
         || matches!(x.node, Node::Null);
-    if same { Scalar::of(x.node, Facts { ty, ..*x.facts }) } else { x }
+    if same { Scalar::of(x.node, Facts { ty, ..Arc::unwrap_or_clone(x.facts) }) } else { x }
 }
 
 fn operands(s: &Scalar, args: &[Scalar], print: Print) -> (String, String) {

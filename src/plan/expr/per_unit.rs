@@ -12,6 +12,7 @@ use answer::ClientError;
 use bigdecimal::BigDecimal;
 use schema::SqlType;
 use sql::ast::{BindingId, Pos};
+use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, ClientError>;
 
@@ -28,7 +29,7 @@ pub(crate) struct Place {
 impl Place {
     fn column(self, facts: Facts) -> Scalar {
         let column = Scalar {
-            facts: Box::new(Facts { nullable: facts.nullable || self.nullable, cost: 1, ..facts }),
+            facts: Arc::new(Facts { nullable: facts.nullable || self.nullable, cost: 1, ..facts }),
             node: super::Node::Column { binding: self.binding, name: self.name },
         };
         // The text's type is numeric, whatever the analyst sees.
@@ -133,7 +134,7 @@ pub(crate) fn merged(x: Scalar, beside_others: bool) -> Scalar {
 /// One of several values that are equal, where these may look different.
 pub(crate) fn one_of_equals(mut column: Scalar) -> Scalar {
     if matches!(column.facts.phys, Phys::Float) || column.facts.ty == SqlType::Interval {
-        column.facts.spelling = Spelling::Any;
+        Arc::make_mut(&mut column.facts).spelling = Spelling::Any;
     }
     column
 }
@@ -152,9 +153,9 @@ pub(crate) fn one_of(place: Place, x: &Scalar, what: &str, pos: Pos) -> Result<S
     };
     let mut column =
         united(&[x], ty, place.binding, place.name).ok_or_else(|| refused("values of this type"))?;
-    column.facts.nullable |= place.nullable;
+    Arc::make_mut(&mut column.facts).nullable |= place.nullable;
     if let super::Node::Cast(inner) = &mut column.node {
-        inner.facts.nullable |= place.nullable;
+        Arc::make_mut(&mut inner.facts).nullable |= place.nullable;
     }
     Ok(one_of_equals(column))
 }

@@ -14,13 +14,15 @@ use crate::expr::interval::Interval;
 use bigdecimal::BigDecimal;
 use schema::SqlType;
 use sql::ast::{BinaryOp, BindingId, Is};
+use std::sync::Arc;
 
 /// A typed row expression. Evaluating its text never fails, whatever the rows hold, and looks at nothing but its row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scalar {
     pub(super) node: Node,
-    /// By themselves: whoever recurses over an expression has as little of each level on the stack as can be.
-    pub(super) facts: Box<Facts>,
+    /// By themselves: whoever recurses over an expression has as little of each level on the stack as can be. Copies of an
+    /// expression share them.
+    pub(super) facts: Arc<Facts>,
 }
 
 /// Constants of a function's application.
@@ -130,7 +132,7 @@ pub type Relation<'a> = &'a dyn Fn(&Branch) -> String;
 impl Scalar {
     /// For the rules of this folder.
     pub(super) fn of(node: Node, facts: Facts) -> Self {
-        Self { node, facts: Box::new(facts) }
+        Self { node, facts: Arc::new(facts) }
     }
 
     /// What it computes.
@@ -264,7 +266,7 @@ impl Scalar {
         let cost = list.iter().fold(1, |sum: u64, x| sum.saturating_add(x.facts.cost));
         Self {
             node: Node::Choice(Choice::Coalesce, list),
-            facts: Box::new(Facts { cost, ..Facts::of_type(ty, nullable) }),
+            facts: Arc::new(Facts { cost, ..Facts::of_type(ty, nullable) }),
         }
     }
 
@@ -294,9 +296,11 @@ impl Scalar {
 
     /// The same column, of a scan that an outer join may fill with NULL.
     pub(crate) fn column_of(&self, binding: BindingId, name: String, padded: bool) -> Self {
-        let mut facts = self.facts.clone();
-        facts.nullable |= padded;
-        facts.cost = 1;
+        let nullable = self.facts.nullable || padded;
+        let facts = match nullable == self.facts.nullable && self.facts.cost == 1 {
+            true => self.facts.clone(),
+            false => Arc::new(Facts { nullable, cost: 1, ..Facts::clone(&self.facts) }),
+        };
         Self { node: Node::Column { binding, name }, facts }
     }
 

@@ -222,7 +222,7 @@ fn cut_rule(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
             longest: LONGEST_TEXT.min(x.facts.longest),
             domain: None,
             cost: LONGEST_TEXT,
-            ..*x.facts.clone()
+            ..Facts::clone(&x.facts)
         }),
         _ => Err(Refusal::new("a part of this")),
     }

@@ -44,7 +44,7 @@ pub const VALUE: &str = "k";
 impl Scalar {
     /// The column that holds its values in a public domain, in the type that computes.
     pub fn stand_in(&self, binding: BindingId) -> Scalar {
-        let facts = Facts { cost: 1, ..*self.facts.clone() };
+        let facts = Facts { cost: 1, ..Facts::clone(&self.facts) };
         let column = Scalar::of(Node::Column { binding, name: VALUE.into() }, facts);
         match (self.phys(), self.ty()) {
             (Phys::Num, ty) if !matches!(ty, SqlType::Numeric { .. }) => as_computed(column),

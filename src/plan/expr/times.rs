@@ -16,6 +16,7 @@ use bigdecimal::{BigDecimal, ToPrimitive};
 use schema::SqlType;
 use schema::time::{self, DAY};
 use sql::ast::Pos;
+use std::sync::Arc;
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
@@ -92,7 +93,7 @@ pub fn clamp(x: Scalar) -> Scalar {
         nullable: x.facts.nullable || (float && !x.facts.nan_is_end),
         scale: scale.max(u32::try_from(ends).unwrap_or(u32::MAX)),
         cost: x.facts.cost.saturating_add(if float { 2_000 } else { 20 }),
-        ..*x.facts.clone()
+        ..Facts::clone(&x.facts)
     };
     Scalar::of(Node::Clamp(Box::new(x)), facts)
 }
@@ -115,7 +116,7 @@ pub(super) fn guarded(x: Scalar) -> Scalar {
                 binned: false,
                 domain: None,
                 cost: x.facts.cost.saturating_add(20),
-                ..*x.facts.clone()
+                ..Facts::clone(&x.facts)
             };
             Scalar::of(Node::Guard(Box::new(x)), facts)
         }
@@ -132,7 +133,7 @@ pub(super) fn held(x: Scalar, limit: &Interval) -> Option<Scalar> {
         nullable: true,
         domain: None,
         cost: x.facts.cost.saturating_add(20),
-        ..*x.facts.clone()
+        ..Facts::clone(&x.facts)
     };
     Some(Scalar::of(Node::Guard(Box::new(x)), facts))
 }
@@ -164,7 +165,10 @@ pub(super) fn literal(text: &str, ty: &SqlType, pos: Pos) -> Result<Scalar> {
         // What the session's clock shows.
         let moment = casts::to_time(literal(text, &SqlType::Timestamp, pos)?, SqlType::Timestamptz, pos)?;
         // It is computed once, and not for each row.
-        return Ok(Scalar { facts: Box::new(Facts { cost: facts.cost, ..*moment.facts }), ..moment });
+        return Ok(Scalar {
+            facts: Arc::new(Facts { cost: facts.cost, ..Arc::unwrap_or_clone(moment.facts) }),
+            ..moment
+        });
     }
     let at = if *ty == SqlType::Date { at - at.rem_euclid(DAY) } else { at };
     facts.span = Proven::by_text(Interval::point(at.into()));
