@@ -9,7 +9,7 @@ use bigdecimal::BigDecimal;
 use policy::{Column, Policy, Privacy, Range, Table};
 use schema::{SqlType, time};
 use sql::ast::*;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 /// The plan of a statement that is free though it names private tables. No table is left in it.
 pub(crate) fn plan(statement: &Statement, policy: &Policy) -> Option<Plan> {
@@ -33,7 +33,7 @@ pub(crate) fn plan(statement: &Statement, policy: &Policy) -> Option<Plan> {
         releases: Vec::new(),
         stages: Vec::new(),
         grouping_sets: Vec::new(),
-        private_ctes: HashSet::new(),
+        private_ctes: BTreeSet::new(),
         charge: None,
         noise: String::new(),
         accuracy: None,

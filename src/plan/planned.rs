@@ -8,7 +8,7 @@ use bigdecimal::BigDecimal;
 use dp::sparse;
 use policy::Stream;
 use sql::ast::{CteId, Statement};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// A planned statement.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub struct Plan {
     /// SELECTs with grouping sets, and which release each set is of.
     pub grouping_sets: Vec<GroupingSets>,
     /// CTEs that are private rows: they exist inside releases only.
-    pub private_ctes: HashSet<CteId>,
+    pub private_ctes: BTreeSet<CteId>,
     /// The price; None where nothing private is read.
     pub charge: Option<dp::Charge>,
     /// Which noise it has and why, in one sentence.

@@ -2,7 +2,7 @@
 
 use schema::SqlType;
 use sql::ast::BindingId;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// A column of a scan: the scan's binding, and the column's name in the printed text.
 pub type Col = (BindingId, String);
@@ -11,7 +11,7 @@ pub type Col = (BindingId, String);
 /// none is NULL in a row for which the conditions hold.
 #[derive(Clone, Debug, Default)]
 pub struct Classes {
-    ids: HashMap<Col, usize>,
+    ids: BTreeMap<Col, usize>,
     parents: Vec<usize>,
 }
 

@@ -3,7 +3,7 @@
 
 use policy::{Policy, Privacy};
 use sql::ast::*;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Whose the rows of a relation are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,9 +31,9 @@ impl RelationKind {
 #[derive(Default)]
 pub(crate) struct Kinds {
     /// Kinds of CTEs.
-    pub ctes: HashMap<CteId, RelationKind>,
+    pub ctes: BTreeMap<CteId, RelationKind>,
     /// Kinds of derived tables.
-    pub derived: HashMap<BindingId, RelationKind>,
+    pub derived: BTreeMap<BindingId, RelationKind>,
 }
 
 impl Kinds {

@@ -21,7 +21,7 @@ use crate::expr::{Scalar, compared};
 use policy::Table;
 use schema::SqlType;
 use sql::ast::{BinaryOp, BindingId, SetOp};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// A table's name in the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -333,7 +333,7 @@ pub struct PrivateSource {
     /// Scans inside subqueries of WHERE.
     pub inside: Vec<Scan>,
     /// For each public LEFT JOIN private, read as an inner join: the bindings that would be NULL without a partner.
-    pub optional: Vec<HashSet<BindingId>>,
+    pub optional: Vec<BTreeSet<BindingId>>,
     /// Tables that are read for their units only, those of subqueries included.
     pub served: Vec<usize>,
 }

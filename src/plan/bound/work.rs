@@ -21,7 +21,7 @@ use crate::stop::Stop;
 use answer::ClientError;
 use policy::{Policy, Privacy};
 use sql::ast::{BinaryOp, BindingId, Pos};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// The most that one private row can make PostgreSQL do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct Work {
 struct Equation<'s> {
     binding: BindingId,
     column: &'s str,
-    needs: HashSet<BindingId>,
+    needs: BTreeSet<BindingId>,
 }
 
 impl Scans<'_> {
@@ -73,7 +73,7 @@ pub(crate) fn bound(
     pos: Pos,
 ) -> Result<Work, Stop> {
     let judge = Judge { policy, facts, pos };
-    let outer: HashSet<BindingId> = source.scans.iter().map(|s| s.binding).collect();
+    let outer: BTreeSet<BindingId> = source.scans.iter().map(|s| s.binding).collect();
     let mut on = Vec::new();
     conditions(&source.tree, &mut on);
     let mut all = source.filter.iter().chain(expressions.iter().copied()).chain(on.iter().copied());
@@ -81,7 +81,7 @@ pub(crate) fn bound(
     let beside = expressions.iter().copied().chain(on.iter().copied()).map(|s| judge.subqueries(s, &outer));
     let asked = asked.chain(beside).try_fold(Asked::default(), |sum, a| Ok::<_, Stop>(sum.and(a?)))?;
     let own =
-        judge.relation(&source.tree, &source.scans, &source.filter, &HashSet::new(), asked.loose > 0)?;
+        judge.relation(&source.tree, &source.scans, &source.filter, &BTreeSet::new(), asked.loose > 0)?;
     let steps = all.try_fold(asked.tied, |sum, s| sum.checked_add(s.cost())).unwrap_or(u64::MAX);
     let steps = own.steps(steps, asked.loose);
     // A row of a derived table is computed once, whatever it meets.
@@ -163,7 +163,7 @@ impl Judge<'_> {
         tree: &Tree,
         scans: &[Scan],
         filter: &[Scalar],
-        given: &HashSet<BindingId>,
+        given: &BTreeSet<BindingId>,
         asked: bool,
     ) -> Result<Met, Stop> {
         let mut on = Vec::new();
@@ -209,7 +209,7 @@ impl Judge<'_> {
 
     /// What a row of this scan meets.
     fn narrowed(&self, scans: &[Scan], on: &[&Scalar], equations: &[Equation], start: BindingId) -> Narrowed {
-        let mut given: HashSet<BindingId> = [start].into();
+        let mut given: BTreeSet<BindingId> = [start].into();
         let mut left: Vec<&Scan> = scans.iter().filter(|s| s.binding != start).collect();
         let mut found = Narrowed { product: 1, capped: Vec::new(), open: 0 };
         loop {
@@ -242,9 +242,9 @@ impl Judge<'_> {
         &self,
         scans: &[Scan],
         equations: &[Equation],
-        given: &HashSet<BindingId>,
+        given: &BTreeSet<BindingId>,
     ) -> Result<u64, Stop> {
-        let mut given: HashSet<BindingId> = given.clone();
+        let mut given: BTreeSet<BindingId> = given.clone();
         given.extend(scans.iter().filter(|s| !self.is_public(s)).map(|s| s.binding));
         let mut left: Vec<&Scan> = scans.iter().filter(|s| self.is_public(s)).collect();
         let mut product: u64 = 1;
@@ -278,7 +278,7 @@ impl Judge<'_> {
     }
 
     /// Whether a key of the table is equated with what is given, or all that a derived table is grouped by.
-    fn fixed(&self, scan: &Scan, equations: &[Equation], given: &HashSet<BindingId>) -> bool {
+    fn fixed(&self, scan: &Scan, equations: &[Equation], given: &BTreeSet<BindingId>) -> bool {
         if let Leaf::Set(rows) = &scan.leaf
             && let SetTree::Branch(b) = &rows.tree
             && matches!(b.over, Over::Groups(_))
@@ -300,7 +300,7 @@ impl Judge<'_> {
     }
 
     /// A column that is equated with what is given.
-    fn narrowing(&self, scan: &Scan, equations: &[Equation], given: &HashSet<BindingId>) -> Option<String> {
+    fn narrowing(&self, scan: &Scan, equations: &[Equation], given: &BTreeSet<BindingId>) -> Option<String> {
         let mine = |e: &&Equation| e.binding == scan.binding && e.needs.is_subset(given);
         let mut columns: Vec<&str> = equations.iter().filter(mine).map(|e| e.column).collect();
         columns.sort_unstable();
@@ -311,7 +311,7 @@ impl Judge<'_> {
     fn rows_of(&self, tree: &SetTree) -> Result<u64, Stop> {
         match tree {
             SetTree::Branch(b) => {
-                Ok(self.relation(&b.tree, &b.scans, &b.filter, &HashSet::new(), false)?.public)
+                Ok(self.relation(&b.tree, &b.scans, &b.filter, &BTreeSet::new(), false)?.public)
             }
             SetTree::Op { left, right, .. } => Ok(self.rows_of(left)?.saturating_add(self.rows_of(right)?)),
         }
@@ -330,13 +330,13 @@ impl Judge<'_> {
 
     fn set(&self, tree: &SetTree) -> Result<u64, Stop> {
         match tree {
-            SetTree::Branch(b) => self.branch(b, &HashSet::new()),
+            SetTree::Branch(b) => self.branch(b, &BTreeSet::new()),
             SetTree::Op { left, right, .. } => Ok(self.set(left)?.saturating_add(self.set(right)?)),
         }
     }
 
     /// Steps of a branch for one of its rows.
-    fn branch(&self, b: &Branch, around: &HashSet<BindingId>) -> Result<u64, Stop> {
+    fn branch(&self, b: &Branch, around: &BTreeSet<BindingId>) -> Result<u64, Stop> {
         let mut outer = around.clone();
         outer.extend(b.scans.iter().map(|s| s.binding));
         let mut on = Vec::new();
@@ -355,7 +355,7 @@ impl Judge<'_> {
 
     /// Steps of the subqueries in a conjunct of WHERE. Where one is the whole of it and all that ties it is equal, PostgreSQL
     /// looks for the first row that is tied so, and for no other.
-    fn asked(&self, s: &Scalar, around: &HashSet<BindingId>) -> Result<Asked, Stop> {
+    fn asked(&self, s: &Scalar, around: &BTreeSet<BindingId>) -> Result<Asked, Stop> {
         match s.node() {
             Node::Exists(rows, _) if is_equated(rows, around) => {
                 Ok(Asked { tied: self.branch(rows, around)?, loose: 0 })
@@ -365,7 +365,7 @@ impl Judge<'_> {
     }
 
     /// Steps of the subqueries in an expression. One over private rows is looked through for each row of its unit around it.
-    fn subqueries(&self, s: &Scalar, around: &HashSet<BindingId>) -> Result<Asked, Stop> {
+    fn subqueries(&self, s: &Scalar, around: &BTreeSet<BindingId>) -> Result<Asked, Stop> {
         let mut asked = Asked::default();
         if let Node::Exists(rows, _) | Node::InRows(_, rows, _) = s.node() {
             let steps = self.branch(rows, around)?;
@@ -383,9 +383,9 @@ impl Judge<'_> {
 }
 
 /// Whether a subquery is tied to the rows around it by equalities alone, of an expression there and one of its own.
-fn is_equated(rows: &Branch, around: &HashSet<BindingId>) -> bool {
+fn is_equated(rows: &Branch, around: &BTreeSet<BindingId>) -> bool {
     let looks = |s: &Scalar, there: bool| {
-        let mut at = HashSet::new();
+        let mut at = BTreeSet::new();
         looks_at(s, &mut at);
         at.iter().any(|b| around.contains(b) == there)
     };
@@ -423,7 +423,7 @@ fn equate<'s>(condition: &'s Scalar, out: &mut Vec<Equation<'s>>) {
                 if let Node::Column { binding, name } = key.node()
                     && compared_exactly(key.ty(), other.ty())
                 {
-                    let mut needs = HashSet::new();
+                    let mut needs = BTreeSet::new();
                     looks_at(other, &mut needs);
                     out.push(Equation { binding: *binding, column: name, needs });
                 }
@@ -434,7 +434,7 @@ fn equate<'s>(condition: &'s Scalar, out: &mut Vec<Equation<'s>>) {
 }
 
 /// The bindings that an expression looks at, its subqueries included.
-fn looks_at(s: &Scalar, out: &mut HashSet<BindingId>) {
+fn looks_at(s: &Scalar, out: &mut BTreeSet<BindingId>) {
     match s.node() {
         Node::Column { binding, .. } => {
             out.insert(*binding);

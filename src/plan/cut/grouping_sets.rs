@@ -17,7 +17,7 @@ use crate::{Settings, groups};
 use policy::Policy;
 use schema::SqlType;
 use sql::ast::*;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 type Result<T> = std::result::Result<T, Stop>;
 
@@ -112,7 +112,7 @@ pub(crate) fn build<'a>(
         Some(GroupingSet { keys: keys.clone(), of: from, of_keys: of.keys.clone(), added })
     });
     let sets: Vec<GroupingSet> = sets.collect();
-    let mut types: HashMap<usize, SqlType> = HashMap::new();
+    let mut types: BTreeMap<usize, SqlType> = BTreeMap::new();
     for c in &all {
         let keys = c.releases.first().map(Release::group_keys).unwrap_or_default();
         types.extend(c.keys.iter().copied().zip(keys.iter().map(|k| k.scalar.ty().clone())));

@@ -29,7 +29,7 @@ use policy::Policy;
 use schema::SqlType;
 use sql::Spend;
 use sql::ast::*;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -52,16 +52,16 @@ struct Walk<'a> {
     spend: &'a Spend,
     bindings: &'a Bindings,
     types: &'a HashMap<TypesOf, Vec<SqlType>>,
-    ctes: HashMap<CteId, &'a Query>,
+    ctes: BTreeMap<CteId, &'a Query>,
     kinds: Kinds,
     /// The releases of each CTE.
-    within: HashMap<CteId, Range<usize>>,
+    within: BTreeMap<CteId, Range<usize>>,
     /// The releases of each derived table, by its binding.
-    derived: HashMap<BindingId, Range<usize>>,
+    derived: BTreeMap<BindingId, Range<usize>>,
     /// EXISTS and IN beside private rows whose FROM holds stages, by their first SELECT: what is grouped by is written twice.
-    over_stages: HashSet<SelectId>,
+    over_stages: BTreeSet<SelectId>,
     /// Whether SELECTs over private rows, by their numbers, are grouped by the unit.
-    by_unit: HashMap<SelectId, bool>,
+    by_unit: BTreeMap<SelectId, bool>,
     /// The places that rules match, where it looks for them.
     matches: Option<Vec<Box<dyn Rewrite>>>,
     /// How many releases there are so far.
@@ -70,7 +70,7 @@ struct Walk<'a> {
     releases: Vec<Release>,
     stages: Vec<Stage>,
     grouping_sets: Vec<GroupingSets>,
-    private_ctes: HashSet<CteId>,
+    private_ctes: BTreeSet<CteId>,
     tables: Vec<usize>,
 }
 
@@ -83,7 +83,7 @@ pub(crate) struct Cut {
     /// SELECTs with grouping sets.
     pub grouping_sets: Vec<GroupingSets>,
     /// CTEs that are private rows.
-    pub private_ctes: HashSet<CteId>,
+    pub private_ctes: BTreeSet<CteId>,
     /// Tables whose definition it rests on.
     pub tables: Vec<usize>,
 }
@@ -114,7 +114,7 @@ pub(crate) struct Look {
     /// The places that rules match: all of those before which nothing is refused.
     pub matches: Vec<Box<dyn Rewrite>>,
     /// Whether SELECTs over private rows, by their numbers, are grouped by the unit.
-    by_unit: HashMap<SelectId, bool>,
+    by_unit: BTreeMap<SelectId, bool>,
 }
 
 /// Looks for places that rules match. A refusal ends the look, and is made by [`cut`], which comes to the same place.
@@ -170,18 +170,18 @@ impl<'a> Walk<'a> {
             spend: &statement.spend,
             bindings: &statement.bindings,
             types: &statement.types,
-            ctes: HashMap::new(),
+            ctes: BTreeMap::new(),
             kinds: Kinds::default(),
-            within: HashMap::new(),
-            derived: HashMap::new(),
-            over_stages: HashSet::new(),
-            by_unit: HashMap::new(),
+            within: BTreeMap::new(),
+            derived: BTreeMap::new(),
+            over_stages: BTreeSet::new(),
+            by_unit: BTreeMap::new(),
             matches: None,
             released: 0,
             releases: Vec::new(),
             stages: Vec::new(),
             grouping_sets: Vec::new(),
-            private_ctes: HashSet::new(),
+            private_ctes: BTreeSet::new(),
             tables: Vec::new(),
         }
     }
@@ -349,7 +349,7 @@ impl<'a> Walk<'a> {
             return Ok(rel.or(inside));
         }
         // The finish has no row of these tables to give to a subquery.
-        let mut own = HashSet::new();
+        let mut own = BTreeSet::new();
         s.from.iter().for_each(|f| f.bindings(&mut own));
         if let Some(e) = above.iter().find_map(|e| correlated(e, &own, &rows)) {
             return Err(unsupported("a subquery that refers to private rows around it", e.pos)

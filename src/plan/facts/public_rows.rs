@@ -4,7 +4,7 @@
 
 use answer::{ClientError, SqlState};
 use sql::ast::*;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// Rows of VALUES: each is a SELECT, in a tree of them.
 pub(crate) const MOST_CONSTANTS: usize = 1_000;
@@ -15,7 +15,7 @@ pub(crate) struct Known<'k> {
     /// The statement's bindings.
     pub bindings: &'k Bindings,
     /// Queries of CTEs by id.
-    pub ctes: &'k HashMap<CteId, &'k Query>,
+    pub ctes: &'k BTreeMap<CteId, &'k Query>,
 }
 
 impl<'k> Known<'k> {

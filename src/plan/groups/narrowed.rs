@@ -10,7 +10,7 @@ use policy::{Column, Range};
 use schema::SqlType;
 use schema::time::{FIRST, LAST};
 use sql::ast::{BindingId, Expr};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// The columns of a relation, of which some have narrower ranges.
 ///
@@ -19,7 +19,7 @@ use std::collections::HashMap;
 /// key makes of it lies there. What is lowered here is looked at for its domain and never printed over rows.
 pub(super) struct Narrowed<'f, 'a> {
     relation: &'f Relation<'a, Owned>,
-    columns: HashMap<Col, Column>,
+    columns: BTreeMap<Col, Column>,
 }
 
 impl<'f, 'a> Narrowed<'f, 'a> {

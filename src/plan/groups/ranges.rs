@@ -7,10 +7,10 @@ use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
 use schema::SqlType;
 use schema::time::{self, DAY, MICROS_PER_SECOND};
 use sql::ast::BinaryOp;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Where each column lies in all rows that meet the conditions. Dates and timestamps are microseconds since 2000-01-01.
-pub(super) type Ranges = HashMap<Col, Interval>;
+pub(super) type Ranges = BTreeMap<Col, Interval>;
 
 /// An offset of a time zone is less than this (soundness rule 37).
 const ZONE: i64 = 16 * 3_600 * MICROS_PER_SECOND;

@@ -16,7 +16,7 @@ use answer::ClientError;
 use policy::{Policy, Privacy};
 use sql::ast::*;
 use sql::functions::Nulls;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// The rule.
 pub(super) const RULE: Entry = Entry {
@@ -158,7 +158,7 @@ impl Rewrite for ByGroup {
         };
         let mut done = false;
         let mut select = |s: &mut Select| {
-            let mut of_from = HashSet::new();
+            let mut of_from = BTreeSet::new();
             s.from.iter().for_each(|f| f.bindings(&mut of_from));
             if done || !self.outer.iter().all(|e| refers_outside(e, &of_from).is_none()) {
                 return;

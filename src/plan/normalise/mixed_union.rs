@@ -27,7 +27,7 @@ use answer::ClientError;
 use policy::Policy;
 use schema::SqlType;
 use sql::ast::*;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 type Result<T> = std::result::Result<T, ClientError>;
 
@@ -321,7 +321,7 @@ impl Rewriting<'_> {
         };
         let order_by: Vec<OrderItem> =
             order_by.iter().map(|o| OrderItem { expr: up(&o.expr), ..o.clone() }).collect();
-        let mut own = HashSet::new();
+        let mut own = BTreeSet::new();
         s.from.iter().for_each(|f| f.bindings(&mut own));
         let whole = Query { order_by: order_by.clone(), ..Query::of(Body::Select(Box::new(new.clone()))) };
         if whole.columns().any(|(b, _)| own.contains(&b)) {

@@ -16,7 +16,7 @@ use crate::refusals::within::Within;
 use crate::syntax::conditions::{conjuncts, single};
 use crate::syntax::subqueries::{is_correlated, refers_outside};
 use sql::ast::*;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// The subqueries of an expression that look at rows around them.
 fn subqueries<'e>(e: &'e Expr, out: &mut Vec<&'e Expr>) {
@@ -125,7 +125,7 @@ impl Relation<'_, Reading> {
         let Normal::Scan(place) = &tree else { return Err(several()) };
         let scan = self.scans.list.get(*place);
         let table = scan.and_then(|s| self.scans.scope.table(s.table()?)).ok_or_else(several)?;
-        let tied: HashSet<String> =
+        let tied: BTreeSet<String> =
             keys.iter().filter_map(|(inner, _)| Some(self.scans.col(inner)?.1)).collect();
         let found = table.keys.iter().any(|k| !k.is_empty() && k.iter().all(|c| tied.contains(c)));
         if found { Ok(tree) } else { Err(several()) }

@@ -11,7 +11,7 @@ use crate::syntax::conditions::{conjuncts, single};
 use crate::syntax::grouping::has_windows;
 use crate::syntax::null_extension::{rejects, strict};
 use sql::ast::*;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 impl Relation<'_, Reading> {
     /// Several entries of FROM are a cross join.
@@ -163,7 +163,7 @@ impl Relation<'_, Reading> {
         };
         let before = self.scans.list.len();
         let Selected { tree, items } = self.selected(Some(binding), s, order_by, at, pos)?;
-        let own: HashSet<BindingId> =
+        let own: BTreeSet<BindingId> =
             self.scans.list.get(before..).unwrap_or_default().iter().map(|s| s.binding).collect();
         let columns = items.into_iter().map(|expr| {
             let lost = at.nullable && !strict(&expr, &own);

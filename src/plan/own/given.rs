@@ -6,7 +6,7 @@ use crate::syntax::renumber::Bare;
 use schema::SqlType;
 use sql::ast::*;
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// What is released before what follows it is read.
@@ -45,7 +45,7 @@ pub(super) type Row = (Vec<Scalar>, Scalar);
 /// The stages of a statement, as a release's rows see them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Given {
-    stages: Rc<HashMap<SelectId, Stage>>,
+    stages: Rc<BTreeMap<SelectId, Stage>>,
     used: Rc<RefCell<BTreeSet<usize>>>,
 }
 

@@ -4,14 +4,14 @@ use super::scans::{Result, Scans};
 use crate::refusals::join::Join;
 use crate::syntax::null_extension::{null_test, refers, rejects, strict};
 use sql::ast::*;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 impl Scans<'_> {
     /// Soundness rule 8: read as an inner join, public LEFT JOIN private must mean the same. It does where rows without
     /// partners add nothing to any aggregate, and where all groups come back anyway.
     pub(crate) fn optional_side(
         &self,
-        optional: &[HashSet<BindingId>],
+        optional: &[BTreeSet<BindingId>],
         above: &[&Expr],
         keys: &[Expr],
     ) -> Result<()> {

@@ -15,7 +15,7 @@ use crate::syntax::null_extension::{null_test, rejects};
 use answer::ClientError;
 use schema::SqlType;
 use sql::ast::*;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// The scans of one FROM, in a state: [`Reading`], [`Read`], [`Owned`].
@@ -41,7 +41,7 @@ impl Place {
 }
 
 /// Private sides of public LEFT JOIN private, and where the join was written.
-pub(crate) type Optional = Vec<(HashSet<BindingId>, Pos)>;
+pub(crate) type Optional = Vec<(BTreeSet<BindingId>, Pos)>;
 
 /// FROM is being read.
 pub(crate) struct Reading {

@@ -13,7 +13,7 @@ use crate::expr::{Node, Scalar, lower};
 use crate::syntax::conditions::conjuncts;
 use bigdecimal::ToPrimitive;
 use sql::ast::*;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// A condition `column = expression` that compares exactly, with the bindings that the expression looks at.
 pub(crate) struct Equation {
@@ -80,7 +80,7 @@ impl Scans<'_> {
     }
 
     /// Whether each combination of rows of `given` meets at most one row of the part.
-    fn determined(&self, part: &Props, given: &HashSet<BindingId>, equations: &[Equation]) -> bool {
+    fn determined(&self, part: &Props, given: &BTreeSet<BindingId>, equations: &[Equation]) -> bool {
         // Private rows that meet are of one unit.
         let private = |b: &BindingId| self.private_scan(*b);
         if part.rows.bound == Some(1) && part.bindings.iter().any(private) && given.iter().any(private) {
@@ -90,7 +90,7 @@ impl Scans<'_> {
     }
 
     /// Whether a key of the part is equated with what is given.
-    fn is_key_given(&self, part: &Props, given: &HashSet<BindingId>, equations: &[Equation]) -> bool {
+    fn is_key_given(&self, part: &Props, given: &BTreeSet<BindingId>, equations: &[Equation]) -> bool {
         part.rows.anchors.iter().any(|anchor| {
             let fixed = |column: &String| {
                 let here = |e: &&Equation| e.column.0 == *anchor && e.column.1 == *column;
@@ -117,7 +117,7 @@ impl Scans<'_> {
 
     /// Whether each combination of rows of `given` meets at most one released row: all columns that tell these apart are
     /// equated. A choice of bounds, no proof: the kernel does not know it.
-    fn is_one_released(&self, part: &Props, given: &HashSet<BindingId>, equations: &[Equation]) -> bool {
+    fn is_one_released(&self, part: &Props, given: &BTreeSet<BindingId>, equations: &[Equation]) -> bool {
         let [binding] = part.bindings.as_slice() else { return false };
         let equated = |at: &usize| {
             let column = (*binding, format!("c{at}"));
@@ -129,7 +129,7 @@ impl Scans<'_> {
     /// The parts that are fixed once those in `start` are; `chosen`: as a choice of bounds, and not proven.
     fn closure(&self, start: &[usize], parts: &[Props], equations: &[Equation], chosen: bool) -> Vec<bool> {
         let mut fixed = vec![false; parts.len()];
-        let mut given = HashSet::new();
+        let mut given = BTreeSet::new();
         let mut take = |i: usize, fixed: &mut Vec<bool>| {
             if let (Some(f), Some(p)) = (fixed.get_mut(i), parts.get(i)) {
                 *f = true;
@@ -137,7 +137,7 @@ impl Scans<'_> {
             }
             given.clone()
         };
-        let mut have: HashSet<BindingId> = HashSet::new();
+        let mut have: BTreeSet<BindingId> = BTreeSet::new();
         for i in start {
             have = take(*i, &mut fixed);
         }
@@ -193,9 +193,10 @@ impl Scans<'_> {
 
     /// What the rows of a unit that each part has but one of fix, and those themselves.
     fn settled(&self, parts: &[Props], equations: &[Equation]) -> Vec<BindingId> {
-        let mut settled: HashSet<BindingId> = parts.iter().flat_map(|p| &p.rows.settled).copied().collect();
-        let known = |p: &&Props, settled: &HashSet<BindingId>| p.bindings.iter().all(|b| settled.contains(b));
-        let more = |settled: &HashSet<BindingId>| {
+        let mut settled: BTreeSet<BindingId> = parts.iter().flat_map(|p| &p.rows.settled).copied().collect();
+        let known =
+            |p: &&Props, settled: &BTreeSet<BindingId>| p.bindings.iter().all(|b| settled.contains(b));
+        let more = |settled: &BTreeSet<BindingId>| {
             parts.iter().find(|p| !known(p, settled) && self.is_key_given(p, settled, equations))
         };
         while let Some(p) = more(&settled) {
@@ -208,7 +209,7 @@ impl Scans<'_> {
 
     /// `l LEFT JOIN r`; `private`: r is, and its unit is tied to l's.
     pub(crate) fn left_rows(&self, l: &Props, r: &Props, private: bool, equations: &[Equation]) -> Rows {
-        let given = |p: &Props| p.bindings.iter().copied().collect::<HashSet<_>>();
+        let given = |p: &Props| p.bindings.iter().copied().collect::<BTreeSet<_>>();
         if self.determined(r, &given(l), equations) {
             return l.rows.clone();
         }

@@ -12,7 +12,7 @@ use answer::ClientError;
 use policy::{Privacy, Table};
 use schema::SqlType;
 use sql::ast::*;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 pub(crate) type Result<T> = std::result::Result<T, Refusal>;
@@ -36,10 +36,10 @@ pub(crate) struct Scans<'a> {
     pub list: Vec<Scan>,
     /// Scans of the query around a subquery.
     around: Vec<Scan>,
-    positions: HashMap<BindingId, Pos>,
+    positions: BTreeMap<BindingId, Pos>,
     /// Of released rows, the columns that tell them apart.
-    pub unique: HashMap<BindingId, Vec<usize>>,
-    substitutes: HashMap<BindingId, Vec<Rc<Substitute>>>,
+    pub unique: BTreeMap<BindingId, Vec<usize>>,
+    substitutes: BTreeMap<BindingId, Vec<Rc<Substitute>>>,
     /// Scalar subqueries that look at rows around them, and the expressions that they are.
     pub scalars: Vec<(Expr, Expr)>,
     /// What a release says of its scans.
@@ -64,9 +64,9 @@ impl<'a> Scans<'a> {
             scope,
             list: Vec::new(),
             around: Vec::new(),
-            positions: HashMap::new(),
-            unique: HashMap::new(),
-            substitutes: HashMap::new(),
+            positions: BTreeMap::new(),
+            unique: BTreeMap::new(),
+            substitutes: BTreeMap::new(),
             scalars: Vec::new(),
             notes: Notes::default(),
         }

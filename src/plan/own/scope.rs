@@ -10,7 +10,7 @@ use schema::SqlType;
 use sql::Spend;
 use sql::ast::*;
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// The statement around a release, as its relations see it. Numbers that are given out are shared by all of them.
 pub(crate) struct Scope<'a> {
@@ -19,7 +19,7 @@ pub(crate) struct Scope<'a> {
     /// The statement's bindings.
     pub bindings: &'a Bindings,
     /// Queries of CTEs by id.
-    pub ctes: &'a HashMap<CteId, &'a Query>,
+    pub ctes: &'a BTreeMap<CteId, &'a Query>,
     /// Kinds of the statement's relations.
     pub kinds: &'a Kinds,
     /// EXTRACT's type.
@@ -33,7 +33,7 @@ pub(crate) struct Scope<'a> {
     /// The number of the next binding that the statement does not have.
     next: Cell<BindingId>,
     /// Which of the statement's bindings a binding of a copied CTE stands for.
-    origin: RefCell<HashMap<BindingId, BindingId>>,
+    origin: RefCell<BTreeMap<BindingId, BindingId>>,
     /// The number of relations so far.
     relations: Cell<usize>,
     /// How deep the expression stands that is expanded.
@@ -44,7 +44,7 @@ impl<'a> Scope<'a> {
     /// The scope of one release.
     pub fn new(
         policy: &'a Policy,
-        (bindings, ctes, kinds): (&'a Bindings, &'a HashMap<CteId, &'a Query>, &'a Kinds),
+        (bindings, ctes, kinds): (&'a Bindings, &'a BTreeMap<CteId, &'a Query>, &'a Kinds),
         extract_type: SqlType,
         rows: RowsPerUnit,
         given: Given,

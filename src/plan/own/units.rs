@@ -212,7 +212,7 @@ impl Scans<'_> {
     /// that lead from one to another.
     fn united(&self, parts: &[&[BindingId]], borrows: &[Borrow], classes: &Classes, pos: Pos) -> Result<()> {
         let mut groups = Groups::new(parts.len());
-        let mut seen: std::collections::HashMap<usize, usize> = std::collections::HashMap::new();
+        let mut seen: std::collections::BTreeMap<usize, usize> = std::collections::BTreeMap::new();
         for (i, bindings) in parts.iter().enumerate() {
             for col in self.unit_columns(bindings) {
                 if let Some(class) = classes.class(&col) {

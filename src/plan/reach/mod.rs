@@ -19,7 +19,7 @@ use crate::{GroupingSets, Plan, quantile_ends};
 use answer::ClientError;
 use sql::ast::*;
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A number above a release, and where its noise is from.
 #[derive(Clone, Debug)]
@@ -122,9 +122,9 @@ impl Place {
 pub struct Queries<'p> {
     plan: &'p Plan,
     /// Those of derived tables and CTEs, by binding.
-    of: HashMap<BindingId, &'p Query>,
+    of: BTreeMap<BindingId, &'p Query>,
     /// Whether rows stand once each, by the address of their SELECT: asked of every column, over and over.
-    once: RefCell<HashMap<usize, bool>>,
+    once: RefCell<BTreeMap<usize, bool>>,
     /// Expressions that were followed, again for each column that stands for one.
     followed: Cell<usize>,
 }
@@ -161,8 +161,8 @@ fn lost<T>(what: Unfollowed, pos: Pos) -> Result<T> {
 impl<'p> Queries<'p> {
     /// Of a plan.
     pub fn of(plan: &'p Plan) -> Self {
-        let mut found = Self { plan, of: HashMap::new(), once: RefCell::default(), followed: Cell::new(0) };
-        let mut ctes = HashMap::new();
+        let mut found = Self { plan, of: BTreeMap::new(), once: RefCell::default(), followed: Cell::new(0) };
+        let mut ctes = BTreeMap::new();
         for part in plan.statement.query.sources() {
             match part {
                 sql::ast::Part::Query(q) => ctes.extend(q.with.iter().map(|cte| (cte.id, &cte.query))),
@@ -429,7 +429,7 @@ impl<'p> Queries<'p> {
 
     /// Whether no release stands in a query, nor in a CTE that it names.
     fn is_public(&self, q: &Query) -> bool {
-        let (mut next, mut seen) = (vec![q], HashSet::new());
+        let (mut next, mut seen) = (vec![q], BTreeSet::new());
         while let Some(q) = next.pop() {
             if q.selects().any(|s| self.plan.releases.iter().any(|r| r.select == s.id)) {
                 return false;

@@ -2,10 +2,10 @@
 
 use sql::ast::{BinaryOp, BindingId, Expr, ExprKind, Is};
 use sql::functions::{self, Nulls};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// Whether the expression is NULL wherever all columns of these bindings are.
-pub fn strict(e: &Expr, of: &HashSet<BindingId>) -> bool {
+pub fn strict(e: &Expr, of: &BTreeSet<BindingId>) -> bool {
     let any = |list: &[Expr]| list.iter().any(|x| strict(x, of));
     let all = |list: &[Expr]| !list.is_empty() && list.iter().all(|x| strict(x, of));
     match &e.kind {
@@ -34,7 +34,7 @@ pub fn strict(e: &Expr, of: &HashSet<BindingId>) -> bool {
 }
 
 /// Whether a condition is never true where all columns of these bindings are NULL.
-pub fn rejects(e: &Expr, of: &HashSet<BindingId>) -> bool {
+pub fn rejects(e: &Expr, of: &BTreeSet<BindingId>) -> bool {
     match &e.kind {
         ExprKind::Binary { op: BinaryOp::And, left, right } => rejects(left, of) || rejects(right, of),
         ExprKind::Binary { op: BinaryOp::Or, left, right } => rejects(left, of) && rejects(right, of),
@@ -45,12 +45,12 @@ pub fn rejects(e: &Expr, of: &HashSet<BindingId>) -> bool {
 }
 
 /// A test for NULL of what these bindings hold.
-pub fn null_test<'e>(e: &'e Expr, of: &HashSet<BindingId>) -> Option<&'e Expr> {
+pub fn null_test<'e>(e: &'e Expr, of: &BTreeSet<BindingId>) -> Option<&'e Expr> {
     let is = |e: &&Expr| matches!(&e.kind, ExprKind::Is { expr, what: Is::Null, negated: false } if refers(expr, of));
     e.parts().find(is)
 }
 
 /// Whether a column of these bindings stands in it.
-pub fn refers(e: &Expr, of: &HashSet<BindingId>) -> bool {
+pub fn refers(e: &Expr, of: &BTreeSet<BindingId>) -> bool {
     e.any(&mut |e| matches!(&e.kind, ExprKind::Column { binding, .. } if of.contains(binding)))
 }

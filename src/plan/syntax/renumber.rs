@@ -2,16 +2,16 @@
 //! one name would be one in the printed text, and a condition that ties them would tie a row to itself.
 
 use sql::ast::*;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// The query with fresh bindings from `next` on; `origin` learns which binding each stands for.
 pub(crate) fn renumber(
     query: &Query,
     next: &mut BindingId,
-    origin: &mut HashMap<BindingId, BindingId>,
+    origin: &mut BTreeMap<BindingId, BindingId>,
 ) -> Query {
     let mut copy = query.clone();
-    let mut fresh = HashMap::new();
+    let mut fresh = BTreeMap::new();
     copy.each_relation(&mut |binding, _| {
         origin.insert(*next, origin.get(binding).copied().unwrap_or(*binding));
         fresh.insert(*binding, *next);
@@ -45,7 +45,7 @@ impl<'s> Numbers<'s> {
 
     /// The query with bindings and SELECTs of its own.
     pub(crate) fn copy(&mut self, query: &Query) -> Query {
-        let (mut next, mut origin) = (self.bindings.next(), HashMap::new());
+        let (mut next, mut origin) = (self.bindings.next(), BTreeMap::new());
         let mut copy = renumber(query, &mut next, &mut origin);
         // In the order of their numbers, which they are pushed under.
         let copies: BTreeMap<BindingId, BindingId> = origin.into_iter().collect();
@@ -67,7 +67,7 @@ pub(crate) type Bare = (Query, Vec<Option<Source>>);
 
 /// See [`Bare`].
 pub(crate) fn bare(query: &Query, bindings: &Bindings) -> Bare {
-    let (mut next, mut origin) = (bindings.next(), HashMap::new());
+    let (mut next, mut origin) = (bindings.next(), BTreeMap::new());
     let mut copy = renumber(query, &mut next, &mut origin);
     PartMut::Query(&mut copy).each(&mut |mut part| {
         match &mut part {

@@ -1,7 +1,7 @@
 //! What subqueries look at around them.
 
 use sql::ast::*;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// Whether a query looks at rows around it.
 pub(crate) fn is_correlated(q: &Query) -> bool {
@@ -13,7 +13,7 @@ pub(crate) fn is_correlated(q: &Query) -> bool {
 /// not.
 pub(crate) fn correlated<'e>(
     e: &'e Expr,
-    own: &HashSet<BindingId>,
+    own: &BTreeSet<BindingId>,
     rows: &dyn Fn(&Expr) -> bool,
 ) -> Option<&'e Expr> {
     if rows(e) || matches!(e.kind, ExprKind::Aggregate(_)) {
@@ -27,11 +27,11 @@ pub(crate) fn correlated<'e>(
 }
 
 /// A column of one of these relations inside the query that an expression is.
-fn inside<'e>(e: &'e Expr, own: &HashSet<BindingId>) -> Option<&'e Expr> {
+fn inside<'e>(e: &'e Expr, own: &BTreeSet<BindingId>) -> Option<&'e Expr> {
     e.query()?.expressions().find(|e| e.column().is_some_and(|(binding, _)| own.contains(&binding)))
 }
 
 /// A column of a relation that is not one of these, in `e` or in a subquery of it.
-pub(crate) fn refers_outside<'e>(e: &'e Expr, own: &HashSet<BindingId>) -> Option<&'e Expr> {
+pub(crate) fn refers_outside<'e>(e: &'e Expr, own: &BTreeSet<BindingId>) -> Option<&'e Expr> {
     e.expressions().find(|e| e.column().is_some_and(|(binding, _)| !own.contains(&binding)))
 }

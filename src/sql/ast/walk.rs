@@ -5,7 +5,7 @@
 
 use super::visit::{Part, PartMut, Parts};
 use super::{BindingId, Body, Expr, ExprKind, From, Query, Select};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 impl Query {
     /// All parts, itself first.
@@ -37,7 +37,7 @@ impl Query {
     }
 
     /// The bindings that it defines.
-    pub fn defined(&self) -> HashSet<BindingId> {
+    pub fn defined(&self) -> BTreeSet<BindingId> {
         let binding = |part| match part {
             Part::From(From::Relation { binding, .. }) => Some(*binding),
             _ => None,
@@ -113,7 +113,7 @@ impl From {
     }
 
     /// Adds the bindings that stand in it, those inside derived tables left out.
-    pub fn bindings(&self, out: &mut HashSet<BindingId>) {
+    pub fn bindings(&self, out: &mut BTreeSet<BindingId>) {
         out.extend(self.relations().map(|(binding, _)| binding));
     }
 

@@ -9,7 +9,7 @@ use crate::ast::*;
 use crate::resolve::Result;
 use answer::{ClientError, SqlState};
 use schema::SqlType;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// Turns what stands above the aggregates.
 pub(super) struct Weigher<'h> {
@@ -24,7 +24,7 @@ pub(super) struct Weigher<'h> {
     /// The columns whose weights stand by themselves, in the order of [`Hidden::own`].
     pub oracles: Vec<usize>,
     /// The columns that every estimate hangs on: those of conditions and keys.
-    pub common: HashSet<usize>,
+    pub common: BTreeSet<usize>,
     /// The collected relation stands alone in FROM: a writer counts once or not at all.
     pub plain: bool,
     /// Grouping sets are apart in the inner SELECT already, since intervals need what a report gives to each.

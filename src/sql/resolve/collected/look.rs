@@ -1,7 +1,7 @@
 //! Ways through a SELECT whose FROM has a collected relation: what stands where.
 
 use crate::ast::*;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// Where a number stands that only sums and averages tell of: elsewhere than alone in one of them.
 pub(super) fn alone(e: &Expr, on_average: &dyn Fn(&Expr) -> bool) -> Option<Pos> {
@@ -39,7 +39,7 @@ pub(super) fn kept(from: &[From], binding: BindingId) -> bool {
 }
 
 /// The columns of a binding that an expression names.
-pub(super) fn columns_of(e: &Expr, of: BindingId, out: &mut HashSet<usize>) {
+pub(super) fn columns_of(e: &Expr, of: BindingId, out: &mut BTreeSet<usize>) {
     let columns = e.parts().filter_map(Expr::column);
     out.extend(columns.filter(|(binding, _)| *binding == of).map(|(_, column)| column));
 }

@@ -13,7 +13,7 @@ use crate::resolve::{Resolver, Result};
 use answer::ClientError;
 use policy::{Collect, CollectedKind};
 use sqlparser::ast as sp;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// `unnest(column)` of a collected set.
 #[derive(Clone, Copy)]
@@ -113,13 +113,13 @@ impl Resolver<'_> {
         order: &mut [OrderItem],
         (binding, collect): (BindingId, &Collect),
     ) -> Result<Vec<Facet>> {
-        let mut here = HashSet::new();
+        let mut here = BTreeSet::new();
         select.from.iter().for_each(|f| f.bindings(&mut here));
         let own = |m: &&Member| m.of == binding && (m.listed || here.contains(&m.binding));
         let members: Vec<Member> = self.members.iter().filter(own).copied().collect();
         self.placed(select, order, &members)?;
         let mut moved = Vec::new();
-        let gone: HashSet<BindingId> = members.iter().map(|m| m.binding).collect();
+        let gone: BTreeSet<BindingId> = members.iter().map(|m| m.binding).collect();
         let from = std::mem::take(&mut select.from);
         for f in from {
             select.from.extend(without(f, &gone, &mut moved)?);
@@ -243,15 +243,15 @@ impl Asked<'_> {
     }
 
     /// The facets in an expression.
-    fn of(&self, e: &Expr, out: &mut HashSet<usize>) {
-        let mut columns = HashSet::new();
+    fn of(&self, e: &Expr, out: &mut BTreeSet<usize>) {
+        let mut columns = BTreeSet::new();
         columns_of(e, self.binding, &mut columns);
         out.extend(columns.into_iter().filter_map(|c| c.checked_sub(self.collect.columns.len())));
     }
 
     /// Of each set no estimate hangs on two things.
     fn one_of_each(&self, select: &Select, order: &[OrderItem]) -> Result<()> {
-        let mut common = HashSet::new();
+        let mut common = BTreeSet::new();
         let rows = select.filter.iter().chain(&select.group_by).chain(select.conditions());
         rows.for_each(|e| self.of(e, &mut common));
         // A row for each value is one for every aggregate.
@@ -259,7 +259,7 @@ impl Asked<'_> {
         common.extend(rows.map(|(place, _)| place));
         let column = |place: &usize| self.facets.get(*place).map(|f| f.column);
         let single =
-            |asked: &HashSet<usize>| asked.iter().map(column).collect::<HashSet<_>>().len() == asked.len();
+            |asked: &BTreeSet<usize>| asked.iter().map(column).collect::<BTreeSet<_>>().len() == asked.len();
         let mut wrong = (!single(&common)).then_some(select.pos);
         let above =
             select.items.iter().map(|i| &i.expr).chain(&select.having).chain(order.iter().map(|o| &o.expr));
@@ -283,12 +283,12 @@ fn together() -> ClientError {
 
 /// A FROM without relations that stand for values of sets, which are columns of the collected relation now; conditions of their joins are
 /// `moved`.
-fn without(f: From, gone: &HashSet<BindingId>, moved: &mut Vec<Expr>) -> Result<Option<From>> {
+fn without(f: From, gone: &BTreeSet<BindingId>, moved: &mut Vec<Expr>) -> Result<Option<From>> {
     match f {
         From::Relation { binding, .. } if gone.contains(&binding) => Ok(None),
         From::Relation { .. } => Ok(Some(f)),
         From::Join { left, right, kind, on, pos } => {
-            let (mut in_left, mut in_right) = (HashSet::new(), HashSet::new());
+            let (mut in_left, mut in_right) = (BTreeSet::new(), BTreeSet::new());
             left.bindings(&mut in_left);
             right.bindings(&mut in_right);
             // What an outer join may add to has no row of its own.

@@ -17,14 +17,14 @@ use crate::names::truncate;
 use crate::resolve::{Resolver, Result};
 use answer::ClientError;
 use policy::Randomiser;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 const AGGREGATE: &str = "Ask for numbers: SELECT answer, count(*) FROM survey GROUP BY answer.";
 
 impl Resolver<'_> {
     /// Rewrites a SELECT that has a collected relation in its FROM; others stay as they are.
     pub(crate) fn weigh(&mut self, select: &mut Select, order: &mut [OrderItem]) -> Result<()> {
-        let mut here = HashSet::new();
+        let mut here = BTreeSet::new();
         select.from.iter().for_each(|f| f.bindings(&mut here));
         let mut bound: Vec<Bound<'_>> = here.iter().filter_map(|b| self.bound(*b)).collect();
         let (Some(Bound { binding, collect }), rest) = (bound.pop(), bound.len()) else { return Ok(()) };
@@ -79,7 +79,7 @@ impl Resolver<'_> {
                 .hint("Each report of it is noise around it: its sum, its average and how many there are can be estimated, and nothing else.")
                 .at(at));
         }
-        let mut used = HashSet::new();
+        let mut used = BTreeSet::new();
         let note = |e: &Expr| columns_of(e, binding, &mut used);
         above().chain(&select.filter).chain(&select.group_by).chain(select.conditions()).for_each(note);
         let used: Vec<bool> = (0..visible).map(|i| used.contains(&i)).collect();
@@ -117,7 +117,7 @@ impl Resolver<'_> {
         select.from.iter_mut().for_each(|f| fill(f, binding, &expansion));
         let hidden = Hidden::behind(visible + facets.len());
         let sets = std::mem::take(&mut select.grouping_sets);
-        let mut common = HashSet::new();
+        let mut common = BTreeSet::new();
         let rows = select.filter.iter().chain(&select.group_by).chain(select.conditions());
         rows.for_each(|e| columns_of(e, binding, &mut common));
         let plain = counts_once(select, &sets, (binding, visible), &facets);
