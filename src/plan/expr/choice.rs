@@ -3,12 +3,13 @@
 use super::facts::{Declared, Facts, Phys, Proven, Spelling};
 use super::numbers::gcd;
 use super::print::{Print, collated, is_varied, operand};
-use super::refusal::Refusal;
+use super::refusal::Result;
 use super::scalar::{Choice, Node, Scalar};
 use super::table::Entry;
 use super::{casts, numbers};
 use crate::expr::domain;
 use crate::expr::interval::{self, Interval};
+use crate::refusals::value::Value;
 use schema::SqlType;
 use sql::ast::{BinaryOp, BindingId};
 
@@ -128,7 +129,7 @@ pub fn filtered(when: Scalar, value: Scalar) -> Scalar {
 }
 
 /// COALESCE, LEAST or GREATEST of values of one type.
-pub(super) fn choice(which: Choice, list: Vec<Scalar>) -> Result<Scalar, Refusal> {
+pub(super) fn choice(which: Choice, list: Vec<Scalar>) -> Result<Scalar, Value> {
     let all: Vec<&Scalar> = list.iter().collect();
     // LEAST and GREATEST ignore NULL: an argument bounds the result only where it is proven to be there.
     let of = |f: &dyn Fn(&Scalar) -> Interval| {
@@ -146,8 +147,7 @@ pub(super) fn choice(which: Choice, list: Vec<Scalar>) -> Result<Scalar, Refusal
     if which == Choice::Coalesce {
         facts.domain = domain::of_branches(list.iter());
     } else if facts.phys == Phys::Other && !facts.ty.is_datetime() {
-        return Err(Refusal::new("LEAST and GREATEST of anything but numbers and dates")
-            .hint("Write which: CASE WHEN plan < 'month' THEN plan ELSE 'month' END."));
+        return Err(Value::Least);
     }
     Ok(Scalar::of(Node::Choice(which, list), facts))
 }

@@ -2,23 +2,22 @@
 
 use super::refusal::Result;
 use super::scalar::Scalar;
+use answer::ClientError;
 use schema::SqlType;
 use sql::ast::{BindingId, Expr, Query};
 
 /// A column of a scan, as lowering needs it.
-pub struct ColumnInfo<'a> {
+pub(crate) struct ColumnInfo<'a> {
     /// The policy's column.
     pub column: &'a policy::Column,
     /// It can be NULL, by itself or by an outer join.
     pub nullable: bool,
-    /// Its table's name, for messages.
-    pub table: &'a str,
     /// A public domain that follows from where it is (a public table's column).
     pub public_table: Option<usize>,
 }
 
 /// Finds columns.
-pub trait Columns {
+pub(crate) trait Columns {
     /// The column behind a binding.
     fn column(&self, binding: BindingId, column: usize) -> Option<ColumnInfo<'_>>;
     /// A column that a set operation, or a SELECT over several rows of a unit, computes.
@@ -37,5 +36,5 @@ pub trait Columns {
     fn extract_type(&self) -> SqlType;
     /// Counts one expression against the statement's limit: several forms look at their arguments more than once, and
     /// nested they would double with each level.
-    fn spend(&self) -> Result<()>;
+    fn spend(&self) -> Result<(), ClientError>;
 }

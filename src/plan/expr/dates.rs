@@ -5,7 +5,7 @@
 
 use super::facts::{Declared, Facts, Phys, Proven};
 use super::print::{Print, string};
-use super::refusal::{Refusal, Result, mismatch, refuse};
+use super::refusal::{Result, refusal, refused};
 use super::rounding::{Rounding, rounding};
 use super::scalar::{Node, Param, Scalar};
 use super::table::{Entry, Function};
@@ -13,6 +13,8 @@ use super::times::{bounded_constant, micros, years};
 use super::{casts, numbers};
 use crate::expr::constant;
 use crate::expr::interval::Interval;
+use crate::refusals::moment::Moment;
+use crate::refusals::value::{Unfit, Value};
 use bigdecimal::{BigDecimal, RoundingMode};
 use schema::SqlType;
 use schema::time::{DAY, MICROS_PER_SECOND};
@@ -103,8 +105,7 @@ pub(super) fn arithmetic(op: BinaryOp, l: Scalar, r: Scalar, pos: Pos) -> Result
     use SqlType as T;
     let moved = |x: Scalar, by: &Scalar| {
         let Node::Text(text) = &by.node else {
-            return Err(refuse("a moment plus an interval that is not a constant", pos)
-                .hint("Write the interval into the statement: ts + interval '1 day'."));
+            return refused(Moment::Inconstant, pos);
         };
         let sign = if op == BinaryOp::Sub { -1 } else { 1 };
         let parts = constant_parts(text, pos)?.map(|n| sign * n);
@@ -133,8 +134,7 @@ pub(super) fn arithmetic(op: BinaryOp, l: Scalar, r: Scalar, pos: Pos) -> Result
             let product = numbers::arithmetic(op, l, r, pos)?;
             Ok(interval_of(rounding(Rounding::Round, product, 6, pos)?))
         }
-        _ => Err(refuse("this arithmetic with dates over private rows", pos)
-            .hint("Subtract moments (a - b), or add constants: ts + interval '1 day', day + 30.")),
+        _ => refused(Moment::Arithmetic, pos),
     }
 }
 
@@ -151,11 +151,7 @@ pub(super) fn constant_parts(text: &str, pos: Pos) -> Result<[i64; 3]> {
         let most = |n: &i64, limit: i64| n.unsigned_abs() <= limit.unsigned_abs();
         most(months, MOST_DAYS / 31) && most(days, MOST_DAYS) && most(micros, MOST_DAYS * DAY)
     });
-    parts.ok_or_else(|| {
-        refuse("this constant interval", pos).hint(
-            "Write it in whole units, within a million days: interval '90 days', interval '1 day 02:30:00'.",
-        )
-    })
+    parts.ok_or_else(|| refusal(Moment::Length, pos))
 }
 
 /// A constant interval as it is printed: with a sign for each part, so that no style reads that of the first for all.
@@ -186,8 +182,7 @@ pub(super) fn seconds(x: Scalar, pos: Pos) -> Result<Scalar> {
             let value = BigDecimal::new(length(constant_parts(text, pos)?).into(), 6).normalized();
             Ok(interval_of(numbers::literal(&value.to_plain_string(), None, pos)?))
         }
-        _ => Err(refuse("an interval of a column beside a difference of moments", pos)
-            .hint("Compare a difference with a constant: a - b < interval '30 days'.")),
+        _ => refused(Moment::Stored, pos),
     }
 }
 
@@ -213,8 +208,7 @@ fn number_of(x: Scalar) -> Scalar {
 pub(super) fn extract(field: &str, x: Scalar, ty: SqlType, pos: Pos) -> Result<Scalar> {
     if matches!(&x.node, Node::Apply(f, ..) if f.name == AGE.name) {
         let Some((field, ..)) = AGE_FIELDS.iter().find(|(f, ..)| *f == field) else {
-            return Err(refuse(&format!("EXTRACT of {field} from an age"), pos)
-                .hint("Fields of an age are year, month, day, hour, minute and second; a - b has an epoch: extract(epoch FROM a - b)."));
+            return refused(Moment::AgeField(field.to_owned()), pos);
         };
         return Scalar::apply(&AGE_FIELD, vec![x], Param::Field(field, ty)).map_err(|e| e.at(pos));
     }
@@ -233,9 +227,7 @@ pub(super) fn extract(field: &str, x: Scalar, ty: SqlType, pos: Pos) -> Result<S
         "minute" | "minutes" => whole(rest(x, 3_600)?, 60)?,
         "second" | "seconds" => rest(x, 60)?,
         _ => {
-            return Err(refuse(&format!("EXTRACT of {field} from an interval"), pos).hint(
-                "Fields of a difference are epoch, day, hour, minute and second: extract(epoch FROM a - b).",
-            ));
+            return refused(Moment::IntervalField(field.to_owned()), pos);
         }
     };
     Ok(numbers::retyped(out, ty))
@@ -250,7 +242,7 @@ fn by_days(op: BinaryOp, x: Scalar, n: Scalar, pos: Pos) -> Result<Scalar> {
 /// `age(a, b)`
 pub(super) fn age(a: Scalar, b: Scalar, pos: Pos) -> Result<Scalar> {
     if !a.facts.ty.is_datetime() || !b.facts.ty.is_datetime() {
-        return Err(mismatch("age needs dates or timestamps", pos));
+        return refused(Moment::AgeOf, pos);
     }
     let local = |x: &Scalar| x.facts.ty == SqlType::Timestamp;
     // PostgreSQL reads two dates as timestamps with time zone.
@@ -278,12 +270,12 @@ pub(super) fn moved(i: &Interval, f: impl Fn(i64) -> Option<i64>, by: i64) -> In
     ends.map_or_else(Interval::default, |(lo, hi)| Interval::new(lo, hi))
 }
 
-fn shift_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
+fn shift_rule(args: &[Scalar], param: &Param) -> Result<Facts, Value> {
     let ([x], Param::Interval(parts), true) = (args, param, moments(args)) else {
-        return Err(Refusal::new("a shift of this"));
+        return Err(Unfit::Shift.into());
     };
     if length(parts.map(i64::abs)) > i128::from(MOST_IN_ALL) * i128::from(DAY) {
-        return Err(Refusal::new("a shift by so many days"));
+        return Err(Moment::Shift.into());
     }
     // In a zone, days and months are those of its clock, which is within a day of UTC and may change.
     let either_side = match (&x.facts.ty, parts) {
@@ -317,13 +309,12 @@ fn shift_text(_: &Scalar, args: &[Scalar], param: &Param, print: Print) -> Strin
     format!("({text} + {})", interval(format!("{micros:+} microseconds")))
 }
 
-fn days_rule(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
+fn days_rule(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
     let ([x, n], true) = (args, moments(args.get(..1).unwrap_or_default())) else {
-        return Err(Refusal::new("days added to this"));
+        return Err(Unfit::Days.into());
     };
     if x.facts.ty != SqlType::Date || !n.facts.span.within(&MOST_DAYS.into()) {
-        return Err(Refusal::new("a date plus a number that may be beyond a million")
-            .hint("Clamp the number: day + LEAST(GREATEST(n, 0), 1000)."));
+        return Err(Moment::Days.into());
     }
     let add = |a: &Interval, b: &Interval| a.add(&b.mul(&Interval::point(DAY.into())));
     let facts = Facts::of_type(SqlType::Date, nullable(args));
@@ -351,9 +342,9 @@ fn between(args: &[Scalar], unit: i64) -> (Proven, Declared) {
     (a.facts.span.two(&b.facts.span, f), a.facts.bound.two(&b.facts.bound, f))
 }
 
-fn between_rule(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
+fn between_rule(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
     if !moments(args) || args.iter().any(|x| x.facts.ty != SqlType::Date) {
-        return Err(Refusal::new("a difference of these"));
+        return Err(Unfit::Difference.into());
     }
     let whole = |i: &Interval| i.round(0, RoundingMode::HalfUp);
     let (span, bound) = between(args, DAY);
@@ -373,9 +364,9 @@ fn between_text(_: &Scalar, args: &[Scalar], _: &Param, print: Print) -> String 
     format!("({} - {})", print(a), print(b))
 }
 
-fn length_rule(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
+fn length_rule(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
     if !moments(args) || args.iter().any(|x| x.facts.ty == SqlType::Date) {
-        return Err(Refusal::new("a difference of these"));
+        return Err(Unfit::Difference.into());
     }
     // Double precision before PostgreSQL 14: fifteen digits as numeric.
     let wide = |i: &Interval| {
@@ -399,9 +390,9 @@ fn length_text(_: &Scalar, args: &[Scalar], _: &Param, print: Print) -> String {
     format!("pg_catalog.round((EXTRACT(epoch FROM ({} - {})))::pg_catalog.numeric, 6)", print(a), print(b))
 }
 
-fn age_rule(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
+fn age_rule(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
     if !moments(args) || args.len() != 2 {
-        return Err(Refusal::new("an age of this"));
+        return Err(Unfit::Age.into());
     }
     // What is known of it is known of its moments.
     Ok(Facts { cost: 300, ..Facts::of_type(SqlType::Interval, nullable(args)) })
@@ -422,12 +413,12 @@ const AGE_FIELDS: &[(&str, i64, bool)] = &[
     ("second", 60, false),
 ];
 
-fn age_field_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
+fn age_field_rule(args: &[Scalar], param: &Param) -> Result<Facts, Value> {
     let ([Scalar { node: Node::Apply(_, of, _), facts }], Param::Field(field, ty)) = (args, param) else {
-        return Err(Refusal::new("a field of this age"));
+        return Err(Unfit::AgeField.into());
     };
     let Some((_, most, whole)) = AGE_FIELDS.iter().find(|(f, ..)| f == field) else {
-        return Err(Refusal::new("EXTRACT of this field"));
+        return Err(Unfit::ExtractField.into());
     };
     // A year has 365 or 366 days; two days more on either side for the zone.
     let years = |i: &Interval| {

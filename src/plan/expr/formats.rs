@@ -3,13 +3,16 @@
 use super::facts::{Declared, Facts, Phys, Proven};
 use super::leaves::literal;
 use super::print::{Print, string};
-use super::refusal::{Refusal, Result, mismatch, refuse};
+use super::refusal::{Result, refused};
 use super::rounding::{Rounding, rounding};
 use super::scalar::{Node, Param, Scalar};
 use super::table::{Entry, Function};
 use super::times::{self, bounded_constant, years};
 use super::{casts, strings};
 use crate::expr::interval::Interval;
+use crate::refusals::moment::Moment;
+use crate::refusals::number::Number;
+use crate::refusals::value::{Unfit, Value};
 use bigdecimal::BigDecimal;
 use schema::SqlType;
 use sql::ast::{Literal, Pos};
@@ -140,12 +143,10 @@ fn read(format: &str) -> Option<(Option<&'static str>, u64)> {
 /// `to_char(t, format)`
 pub(super) fn to_char(x: Scalar, format: &str, pos: Pos) -> Result<Scalar> {
     if !x.facts.ty.is_datetime() {
-        return Err(refuse("to_char of anything but a date or a timestamp, over private rows,", pos)
-            .hint("Group by the number itself, and write to_char above the aggregates."));
+        return refused(Moment::CharOf, pos);
     }
     let Some((unit, _)) = read(format) else {
-        return Err(refuse("to_char with this format", pos)
-            .hint("Formats are made of YYYY, MM, DD, HH24, MI, SS, Q, IYYY, IW, Mon, Day and characters that are no letters: to_char(ts, 'YYYY-MM')."));
+        return refused(Moment::CharFormat, pos);
     };
     // What the format does not show is cut off, so that groups are those of the unit.
     let x = match unit {
@@ -160,14 +161,14 @@ pub(super) fn to_char(x: Scalar, format: &str, pos: Pos) -> Result<Scalar> {
     Scalar::apply(&CHAR, vec![x], Param::Format(format.to_owned())).map_err(|e| e.at(pos))
 }
 
-fn char_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
-    let ([x], Param::Format(format)) = (args, param) else { return Err(Refusal::new("to_char of this")) };
+fn char_rule(args: &[Scalar], param: &Param) -> Result<Facts, Value> {
+    let ([x], Param::Format(format)) = (args, param) else { return Err(Unfit::CharOf.into()) };
     let within = matches!(x.node, Node::Null) || x.facts.span.inside(&years());
     match read(format).filter(|_| within && x.facts.ty.is_datetime()) {
         Some((_, longest)) => {
             Ok(Facts { longest, cost: 2_000, ..Facts::of_type(SqlType::Text, x.facts.nullable) })
         }
-        None => Err(Refusal::new("to_char with this format")),
+        None => Err(Unfit::CharFormat.into()),
     }
 }
 
@@ -203,17 +204,14 @@ pub(super) fn to_time(name: &str, x: Scalar, format: &str, pos: Pos) -> Result<S
     match (name, format.to_ascii_uppercase().as_str()) {
         ("to_date", "YYYY-MM-DD") => parsed(x, &SqlType::Date, pos),
         ("to_timestamp", "YYYY-MM-DD HH24:MI:SS") => parsed(x, &SqlType::Timestamptz, pos),
-        _ => Err(refuse(&format!("{name} with this format over private rows"), pos)
-            .hint("Bring the text into the form of to_date(note, 'YYYY-MM-DD') or to_timestamp(note, 'YYYY-MM-DD HH24:MI:SS'): others cannot be judged without failing.")),
+        _ => refused(Moment::Format(name.to_owned()), pos),
     }
 }
 
 /// `to_number(x, format)`: a number within as many digits as the format has.
 pub(super) fn to_number(x: Scalar, format: &str, pos: Pos) -> Result<Scalar> {
     let Some((whole, part, commas)) = digits(format) else {
-        return Err(refuse("to_number with this format over private rows", pos).hint(
-            "Formats are made of up to 30 digits 9 and 0, commas and one point: to_number(note, '999,999.99').",
-        ));
+        return refused(Number::Format, pos);
     };
     let text = |t: &str| literal(&Literal::String(t.into()), Some(&SqlType::Text), pos);
     let x = if commas { strings::call("replace", vec![x, text(",")?, text("")?], pos)? } else { x };
@@ -239,10 +237,10 @@ fn digits(format: &str) -> Option<(i64, i64, bool)> {
     (plain && whole > 0).then_some((whole, part, commas))
 }
 
-fn parse_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
-    let ([x], Param::Field(form, ty)) = (args, param) else { return Err(Refusal::new("a text as a number")) };
+fn parse_rule(args: &[Scalar], param: &Param) -> Result<Facts, Value> {
+    let ([x], Param::Field(form, ty)) = (args, param) else { return Err(Unfit::Read.into()) };
     if !x.facts.canonical || !x.facts.ty.is_text() {
-        return Err(Refusal::new("a cast of text with a nondeterministic collation"));
+        return Err(Unfit::ReadSpelled.into());
     }
     // Its text has the argument twice, that of a time three times.
     let more = if matches!(*form, "date" | "timestamp") { 2 } else { 1 };
@@ -291,13 +289,13 @@ fn parse_text(_: &Scalar, args: &[Scalar], param: &Param, print: Print) -> Strin
 /// A truth value as 0 or 1.
 pub(super) fn of_truth(x: Scalar, pos: Pos) -> Result<Scalar> {
     if x.facts.ty != SqlType::Bool {
-        return Err(mismatch("argument must be of type boolean", pos));
+        return refused(Value::Truth, pos);
     }
     Scalar::apply(&TRUTH, vec![x], Param::None).map_err(|e| e.at(pos))
 }
 
-fn truth_rule(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
-    let [x] = args else { return Err(Refusal::new("a truth value as a number")) };
+fn truth_rule(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
+    let [x] = args else { return Err(Unfit::Truth.into()) };
     Ok(Facts { cost: 10, ..Facts::whole(Interval::new(0, 1), x.facts.nullable) })
 }
 

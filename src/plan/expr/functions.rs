@@ -3,12 +3,14 @@
 
 use super::facts::{Declared, Facts, OF_FLOAT, Phys, Proven, num_limit};
 use super::print::{Print, float, number, operand, within};
-use super::refusal::{Refusal, Result, refuse};
+use super::refusal::{Result, refused};
 use super::rounding::{Rounding, rounding};
 use super::scalar::{Node, Param, Scalar};
 use super::table::{Entry, Function};
 use super::{numbers, times};
 use crate::expr::interval::Interval;
+use crate::refusals::number::Number;
+use crate::refusals::value::{Unfit, Value};
 use bigdecimal::{BigDecimal, FromPrimitive, RoundingMode, Signed, ToPrimitive, Zero};
 use schema::SqlType;
 use sql::ast::{BinaryOp, Pos};
@@ -164,7 +166,7 @@ pub(super) fn is_known(name: &str) -> bool {
 
 /// `name(x)`
 pub(super) fn call(name: &str, x: Scalar, pos: Pos) -> Result<Scalar> {
-    let Some(k) = KNOWN.iter().find(|k| k.name == name) else { return Err(refuse("this function", pos)) };
+    let Some(k) = KNOWN.iter().find(|k| k.name == name) else { return refused(Unfit::Function, pos) };
     let ty = real_type(&x, k.numeric);
     Scalar::apply(&REAL, vec![x], Param::Field(k.name, ty)).map_err(|e| e.at(pos))
 }
@@ -200,8 +202,7 @@ pub(super) fn quotient(x: Scalar, y: Scalar, pos: Pos) -> Result<Scalar> {
     match out.facts.span.within(&num_limit()) {
         true => Ok(out),
         false if out.facts.bound.interval().within(&num_limit()) => Ok(times::clamp(out)),
-        false => Err(refuse("division by a value that may come arbitrarily near to 0", pos)
-            .hint("Clamp the divisor away from 0: GREATEST(x, 1).")),
+        false => refused(Number::NearZero, pos),
     }
 }
 
@@ -222,16 +223,15 @@ pub(super) fn log_to(b: Scalar, x: Scalar, pos: Pos) -> Result<Scalar> {
         _ => None,
     };
     if base.is_none() {
-        return Err(refuse("log with a base that is not a constant above 0, and not 1,", pos)
-            .hint("Write log(2, x), or ln(x) / ln(b) with b in a range away from 1."));
+        return refused(Number::Base, pos);
     }
     let numeric = SqlType::Numeric { scale: None };
     let quotient = numbers::arithmetic(BinaryOp::Div, call("ln", x, pos)?, call("ln", b, pos)?, pos)?;
     Ok(numbers::retyped(quotient, numeric))
 }
 
-fn angle_rule(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
-    let [y, x] = args else { return Err(Refusal::new("this number of arguments")) };
+fn angle_rule(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
+    let [y, x] = args else { return Err(Unfit::Arguments.into()) };
     let (y, x) = (bounded(y)?, bounded(x)?);
     let span = Proven::by_text(around(&[-std::f64::consts::PI, std::f64::consts::PI]));
     let bound = Declared::of(&span);
@@ -244,10 +244,10 @@ fn angle_text(s: &Scalar, args: &[Scalar], _: &Param, print: Print) -> String {
     clamped(s, &format!("pg_catalog.atan2({}, {})", real(y, print), real(x, print)))
 }
 
-fn bounded(x: &Scalar) -> std::result::Result<&Facts, Refusal> {
+fn bounded(x: &Scalar) -> Result<&Facts, Value> {
     match x.facts.span.within(&num_limit()) {
         true => Ok(&x.facts),
-        false => Err(Refusal::new("a function of a number without a finite range")),
+        false => Err(Number::ArgumentUnbounded.into()),
     }
 }
 
@@ -257,16 +257,15 @@ fn of_real(x: &Facts, ty: SqlType, span: Proven, bound: Declared) -> Facts {
     Facts { phys: Phys::Num, span, bound, scale: OF_FLOAT, cost: 1_000 + x.digits() * 2, ..facts }
 }
 
-fn real_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
+fn real_rule(args: &[Scalar], param: &Param) -> Result<Facts, Value> {
     let ([x], Param::Field(name, ty)) = (args, param) else {
-        return Err(Refusal::new("this number of arguments"));
+        return Err(Unfit::Arguments.into());
     };
-    let Some(k) = KNOWN.iter().find(|k| k.name == *name) else { return Err(Refusal::new("this function")) };
+    let Some(k) = KNOWN.iter().find(|k| k.name == *name) else { return Err(Unfit::Function.into()) };
     let of = bounded(x)?;
     let exponent = Interval::new(-700, 700);
     if k.name == "exp" && !of.span.inside(&exponent) {
-        return Err(Refusal::new("exp of a number that may be beyond 700")
-            .hint("Clamp it: exp(LEAST(GREATEST(x, -10), 10))."));
+        return Err(Number::Exp.into());
     }
     // A curve that has no value here is NULL for every row.
     let f = |i: &Interval| match ends(i).map(|(a, b)| (k.curve)(a, b)) {
@@ -279,9 +278,7 @@ fn real_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refus
     };
     let span = of.span.one(f);
     if !span.within(&num_limit()) {
-        return Err(
-            Refusal::new("a function whose values may have more than 60 digits").hint("Clamp its argument.")
-        );
+        return Err(Number::FunctionLong.into());
     }
     let facts = of_real(of, ty.clone(), span, of.bound.one(f));
     Ok(Facts { nullable: facts.nullable || !defined(k.from, of.span.interval()), ..facts })
@@ -328,15 +325,12 @@ fn clamped(s: &Scalar, text: &str) -> String {
 }
 
 /// A constant exponent.
-fn exponent(y: &Scalar) -> std::result::Result<f64, Refusal> {
+fn exponent(y: &Scalar) -> Result<f64, Value> {
     let constant = match &y.node {
         Node::Number(n) => n.to_f64(),
         _ => None,
     };
-    constant.filter(|y| y.abs() <= 10.0).ok_or_else(|| {
-        Refusal::new("power with an exponent that is not a constant from -10 to 10")
-            .hint("Write power(x, 2).")
-    })
+    constant.filter(|y| y.abs() <= 10.0).ok_or_else(|| Number::Exponent.into())
 }
 
 /// Where x has this power.
@@ -350,11 +344,11 @@ fn base(y: f64) -> (From, bool) {
     }
 }
 
-fn power_rule(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
-    let [x, y] = args else { return Err(Refusal::new("this number of arguments")) };
+fn power_rule(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
+    let [x, y] = args else { return Err(Unfit::Arguments.into()) };
     let (of, y_value) = (bounded(x)?, exponent(y)?);
     if of.scale > 30 {
-        return Err(Refusal::new("a power of a number of so many digits"));
+        return Err(Number::PowerScale.into());
     }
     let (from, _) = base(y_value);
     let f = |i: &Interval| {
@@ -372,8 +366,7 @@ fn power_rule(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal>
     };
     let span = of.span.one(f);
     if !span.within(&num_limit()) {
-        return Err(Refusal::new("a power that may have more than 60 digits")
-            .hint("Clamp its base away from 0 and from large numbers: power(GREATEST(x, 1), -1)."));
+        return Err(Number::PowerLong.into());
     }
     let numeric = [x, y].iter().any(|a| matches!(a.facts.ty, SqlType::Numeric { .. }));
     let real = [x, y].iter().any(|a| a.facts.ty.is_float());
@@ -390,8 +383,8 @@ fn power_text(s: &Scalar, args: &[Scalar], _: &Param, print: Print) -> String {
     clamped(s, &format!("pg_catalog.power({argument}, ({})::pg_catalog.float8)", print(y)))
 }
 
-fn sign_rule(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
-    let [x] = args else { return Err(Refusal::new("this number of arguments")) };
+fn sign_rule(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
+    let [x] = args else { return Err(Unfit::Arguments.into()) };
     let of = bounded(x)?;
     let f = |i: &Interval| {
         let end = |x: &Option<BigDecimal>| x.as_ref().map(|x| x.signum());
@@ -412,7 +405,7 @@ fn sign_text(_: &Scalar, args: &[Scalar], _: &Param, print: Print) -> String {
     args.first().map_or_else(String::new, |x| format!("pg_catalog.sign({})", operand(x, Phys::Num, print)))
 }
 
-fn div_rule(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
+fn div_rule(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
     let quotient = numbers::quotient(args)?;
     let cut = |i: &Interval| i.round(0, RoundingMode::Down);
     Ok(Facts {
@@ -435,8 +428,8 @@ fn div_text(_: &Scalar, args: &[Scalar], _: &Param, print: Print) -> String {
 /// Bins of a histogram, at most.
 const MOST_BINS: i64 = 100_000;
 
-fn bucket_rule(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
-    let [x, low, high, count] = args else { return Err(Refusal::new("this number of arguments")) };
+fn bucket_rule(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
+    let [x, low, high, count] = args else { return Err(Unfit::Arguments.into()) };
     let of = bounded(x)?;
     let constant = |x: &Scalar| match &x.node {
         Node::Number(n) => Some(n.clone()),
@@ -446,11 +439,10 @@ fn bucket_rule(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal
         .and_then(|n| n.to_i64())
         .filter(|n| count.facts.ty.is_integer() && (1..=MOST_BINS).contains(n));
     let (Some(low), Some(high), Some(bins)) = (constant(low), constant(high), bins) else {
-        return Err(Refusal::new("width_bucket with bounds or a count that are not constants")
-            .hint("Write them into the statement: width_bucket(fare, 0, 60, 12)."));
+        return Err(Number::Bucket.into());
     };
     if low == high {
-        return Err(Refusal::new("width_bucket with one bound twice"));
+        return Err(Number::BucketEmpty.into());
     }
     Ok(Facts { cost: 200 + of.digits(), ..Facts::whole(Interval::new(0, bins + 1), of.nullable) })
 }

@@ -11,12 +11,13 @@ use super::constant_text;
 use super::facts::Facts;
 use super::leaves::column_scalar;
 use super::print::{Print, string};
-use super::refusal::{Refusal, Result, refuse};
+use super::refusal::{Result, refusal, refused};
 use super::scalar::{Node, Param, Scalar};
 use super::table::{Entry, Function};
 use crate::expr::domain::Domain;
 use crate::expr::interval::Interval;
-use answer::ClientError;
+use crate::refusals::text::Member;
+use crate::refusals::value::{Unfit, Value};
 use policy::{JsonPath, is_jsonb};
 use schema::SqlType;
 use sql::ast::{BinaryOp, Expr, ExprKind, Literal, Pos};
@@ -48,29 +49,23 @@ pub(crate) fn is_member(x: &Scalar) -> bool {
 }
 
 /// A member of a column.
-pub(super) fn member(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
-    let ExprKind::Binary { op, left, right } = &e.kind else { return Err(refuse("this member", e.pos)) };
-    if *op == BinaryOp::Member {
-        return Err(refuse("a part of a json value that is no text", e.pos)
-            .hint("End with the text of a member: payload->'device'->>'os'."));
+pub(super) fn member(op: BinaryOp, left: &Expr, right: &Expr, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
+    if op == BinaryOp::Member {
+        return refused(Member::NoText, pos);
     }
     let mut keys = match op {
-        BinaryOp::PathText => elements(right, e.pos)?,
-        _ => vec![key(right, e.pos)?],
+        BinaryOp::PathText => elements(right, pos)?,
+        _ => vec![key(right, pos)?],
     };
-    let mut of = &**left;
+    let mut of = left;
     while let ExprKind::Binary { op: BinaryOp::Member, left, right } = &of.kind {
-        keys.insert(0, key(right, e.pos)?);
+        keys.insert(0, key(right, pos)?);
         of = left;
     }
-    let not_column = || {
-        refuse("a member of anything but a column of type jsonb", e.pos)
-            .hint("Write the column's name: payload->>'device'.")
-    };
+    let not_column = || refusal(Member::OfNoColumn, pos);
     let ExprKind::Column { binding, column } = &of.kind else { return Err(not_column()) };
     if env.computed(*binding, *column).is_some() {
-        return Err(refuse("a member of what a subquery over several rows computes", e.pos)
-            .hint("Select the member in the subquery: payload->>'device' AS device."));
+        return refused(Member::OfComputed, pos);
     }
     let Some(info) = env.column(*binding, *column) else { return Err(not_column()) };
     if !is_jsonb(&info.column.ty) {
@@ -78,10 +73,12 @@ pub(super) fn member(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
     }
     let declared = &info.column.paths;
     let Some(path) = declared.iter().find(|p| p.keys == keys) else {
-        return Err(undeclared(&info.column.name, &keys, declared, e.pos));
+        let (column, declared) = (info.column.name.clone(), declared.clone());
+        let wanted = Box::new(JsonPath { keys, values: None, range: None });
+        return refused(Member::Undeclared { column, wanted, declared }, pos);
     };
-    let x = column_scalar(*binding, *column, env, e.pos)?;
-    Scalar::apply(&MEMBER, vec![x], Param::Path(Box::new(path.clone()))).map_err(|r| r.at(e.pos))
+    let x = column_scalar(*binding, *column, env, pos)?;
+    Scalar::apply(&MEMBER, vec![x], Param::Path(Box::new(path.clone()))).map_err(|r| r.at(pos))
 }
 
 /// Where the policy says that a member lies as a number: in its range, or among its values.
@@ -97,15 +94,12 @@ pub(super) fn declared_range(x: &Scalar) -> Option<Interval> {
 
 /// The name of a member.
 fn key(e: &Expr, pos: Pos) -> Result<String> {
-    constant_text(e).cloned().ok_or_else(|| {
-        refuse("a member whose name is not a constant text", pos)
-            .hint("Write the name of a member: payload->>'device'. Elements of lists have none.")
-    })
+    constant_text(e).cloned().ok_or_else(|| refusal(Member::Name, pos))
 }
 
 /// The names of `'{a,b}'`.
 fn elements(e: &Expr, pos: Pos) -> Result<Vec<String>> {
-    let wrong = || refuse("this path of members", pos).hint("Write their names: payload #>> '{device,os}'.");
+    let wrong = || refusal(Member::Path, pos);
     let text = match &e.kind {
         ExprKind::Literal(Literal::String(s)) => s,
         _ => return Err(wrong()),
@@ -117,25 +111,10 @@ fn elements(e: &Expr, pos: Pos) -> Result<Vec<String>> {
     if names.iter().any(odd) { Err(wrong()) } else { Ok(names) }
 }
 
-fn undeclared(column: &str, keys: &[String], declared: &[JsonPath], pos: Pos) -> ClientError {
-    let wanted = JsonPath { keys: keys.to_vec(), values: None, range: None };
-    let hint = match declared {
-        [] => format!(
-            "Ask the owner to declare it in the policy: columns.{column} = {{ paths = {{ \"{}\" = {{}} }} }}.",
-            keys.join(".")
-        ),
-        list => {
-            let all: Vec<String> = list.iter().map(|p| p.written(column)).collect();
-            format!("Declared are {}.", all.join(", "))
-        }
-    };
-    refuse(&format!("{}, which the policy does not declare,", wanted.written(column)), pos).hint(hint)
-}
-
-fn rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
-    let ([x], Param::Path(path)) = (args, param) else { return Err(Refusal::new("a member of this")) };
+fn rule(args: &[Scalar], param: &Param) -> Result<Facts, Value> {
+    let ([x], Param::Path(path)) = (args, param) else { return Err(Unfit::MemberOf.into()) };
     if !matches!(x.node, Node::Column { .. }) || !is_jsonb(&x.facts.ty) {
-        return Err(Refusal::new("a member of anything but a column of type jsonb"));
+        return Err(Unfit::MemberRead.into());
     }
     Ok(Facts {
         domain: path.values.clone().map(Domain::Values),

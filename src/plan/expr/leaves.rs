@@ -4,6 +4,8 @@ use super::facts::{Declared, Facts};
 use super::*;
 use crate::expr::domain::Domain;
 use crate::expr::interval::Interval;
+use crate::refusals::Refusal;
+use crate::refusals::moment::Moment;
 use crate::refusals::value::Value;
 use sql::ast::BindingId;
 
@@ -67,7 +69,7 @@ pub(super) fn literal(l: &Literal, like: Option<&SqlType>, pos: Pos) -> Result<S
         (Literal::String(s), Some(SqlType::Time)) => times::clock(s, pos),
         // With a minus the styles of intervals read it differently; with its type it is read as the session is set.
         (Literal::String(s), Some(SqlType::Interval)) if s.contains('-') => {
-            Err(times::read_by_settings(pos, "Write it with its type, as in INTERVAL '-1 day'."))
+            refused(Moment::IntervalSettings, pos)
         }
         (Literal::String(s), like) => {
             let ty = like.cloned().unwrap_or(SqlType::Text);
@@ -78,7 +80,7 @@ pub(super) fn literal(l: &Literal, like: Option<&SqlType>, pos: Pos) -> Result<S
 }
 
 /// The refusal of a number without bounds, with the remedy.
-pub fn unbounded(x: &Scalar, pos: Pos) -> ClientError {
+pub(crate) fn unbounded(x: &Scalar, pos: Pos) -> Refusal {
     if numbers::is_special(x) {
         return numbers::only_compared(pos);
     }
@@ -92,5 +94,5 @@ pub fn unbounded(x: &Scalar, pos: Pos) -> ClientError {
         },
         _ => None,
     };
-    Value::Unbounded(name.cloned()).at(pos).into()
+    Value::Unbounded(name.cloned()).at(pos)
 }

@@ -4,13 +4,15 @@
 use super::dates::constant_parts;
 use super::facts::{Declared, Facts, Phys, Proven};
 use super::print::{Print, float, operand, string};
-use super::refusal::{Refusal, Result, mismatch, refuse};
+use super::refusal::{Result, refused};
 use super::rounding::{Rounding, rounding};
 use super::scalar::{Node, Param, Scalar};
 use super::table::{Entry, Function};
 use super::times::{bounded_constant, held, years};
 use super::{casts, dates, numbers};
 use crate::expr::interval::Interval;
+use crate::refusals::moment::Moment;
+use crate::refusals::value::{Unfit, Value};
 use bigdecimal::{BigDecimal, ToPrimitive};
 use schema::SqlType;
 use schema::time::{DAY, MICROS_PER_SECOND};
@@ -134,7 +136,7 @@ pub(super) fn make_date(list: Vec<Scalar>, pos: Pos) -> Result<Scalar> {
 /// `make_timestamp(year, month, day, hour, min, sec)`
 pub(super) fn make_timestamp(list: Vec<Scalar>, pos: Pos) -> Result<Scalar> {
     let Ok([y, m, d, hour, minute, second]) = <[Scalar; 6]>::try_from(list) else {
-        return Err(refuse("make_timestamp of so many numbers", pos));
+        return refused(Unfit::MakeTimestamp, pos);
     };
     let day = make_date(vec![y, m, d], pos)?;
     let day = casts::to_time(day, SqlType::Timestamp, pos)?;
@@ -152,7 +154,7 @@ pub(super) fn make_timestamp(list: Vec<Scalar>, pos: Pos) -> Result<Scalar> {
 /// A part of a calendar.
 fn whole_part(x: Scalar, limit: (i64, i64), pos: Pos) -> Result<Scalar> {
     if !x.facts.ty.is_integer() && !matches!(x.node, Node::Null) {
-        return Err(mismatch("years, months, days, hours and minutes are integers", pos));
+        return refused(Moment::Parts, pos);
     }
     Ok(within(numbers::ready(x, pos)?, limit))
 }
@@ -171,12 +173,10 @@ pub(super) fn date_bin(stride: &str, x: Scalar, origin: Scalar, pos: Pos) -> Res
     let [months, days, micros] = constant_parts(stride, pos)?;
     let width = days.saturating_mul(DAY).saturating_add(micros);
     if months != 0 || !(1..=10_000 * DAY).contains(&width) {
-        return Err(refuse("date_bin with this stride", pos)
-            .hint("Strides are above 0, of at most 10,000 days, without months: date_bin('15 minutes', ts, TIMESTAMP '2001-01-01'); date_trunc('month', ts) has months."));
+        return refused(Moment::Stride, pos);
     }
     if !matches!(origin.node, Node::Text(_)) {
-        return Err(refuse("date_bin with an origin that is not a constant", pos)
-            .hint("Write it: TIMESTAMP '2001-01-01'."));
+        return refused(Moment::Origin, pos);
     }
     let (x, origin) = dates::of_one_type(x, origin, pos)?;
     let seconds =
@@ -194,13 +194,13 @@ fn exists(span: &Proven) -> bool {
     span.inside(&Interval::new(-6_700 * 365 * DAY, years(200_000)))
 }
 
-fn multiple_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
+fn multiple_rule(args: &[Scalar], param: &Param) -> Result<Facts, Value> {
     let ([x, n], Param::Interval([months, days, micros])) = (args, param) else {
-        return Err(Refusal::new("a shift of this"));
+        return Err(Unfit::Shift.into());
     };
     let moment = x.facts.span.inside(&years()) || matches!(x.node, Node::Null);
     if !x.facts.ty.is_datetime() || !moment {
-        return Err(Refusal::new("a shift of this"));
+        return Err(Unfit::Shift.into());
     }
     let fixed = days.saturating_mul(DAY).saturating_add(*micros);
     let ends =
@@ -212,8 +212,7 @@ fn multiple_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, R
     let f = |x: &Interval, n: &Interval| x.add(&n.mul(&unit)).add(&slack);
     let span = x.facts.span.two(&n.facts.span, f);
     if !exists(&span) && !args.iter().any(|x| matches!(x.node, Node::Null)) {
-        return Err(Refusal::new("a moment plus an interval that may be very long")
-            .hint("Clamp the number: ts + interval '1 minute' * LEAST(GREATEST(n, 0), 1000)."));
+        return Err(Moment::Multiple.into());
     }
     let ty = if x.facts.ty == SqlType::Date { SqlType::Timestamp } else { x.facts.ty.clone() };
     let facts = Facts::of_type(ty, x.facts.nullable || n.facts.nullable);
@@ -239,16 +238,15 @@ fn multiple_text(_: &Scalar, args: &[Scalar], param: &Param, print: Print) -> St
     text
 }
 
-fn epoch_rule(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
-    let [n] = args else { return Err(Refusal::new("this number of arguments")) };
+fn epoch_rule(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
+    let [n] = args else { return Err(Unfit::Arguments.into()) };
     let micros = |i: &Interval| {
         let seconds = i.sub(&Interval::new(EPOCH_OF_2000 + 1, EPOCH_OF_2000 - 1));
         seconds.mul(&Interval::point(MICROS_PER_SECOND.into()))
     };
     let span = n.facts.span.one(micros);
     if !exists(&span) {
-        return Err(Refusal::new("to_timestamp of a number that may be no time")
-            .hint("Clamp it: to_timestamp(LEAST(GREATEST(n, 0), 4000000000))."));
+        return Err(Moment::Epoch.into());
     }
     let facts = Facts::of_type(SqlType::Timestamptz, n.facts.nullable);
     Ok(Facts { span, bound: n.facts.bound.one(micros), cost: 300, ..facts })
@@ -259,13 +257,13 @@ fn epoch_text(_: &Scalar, args: &[Scalar], _: &Param, print: Print) -> String {
     format!("pg_catalog.to_timestamp({})", float(&operand(n, Phys::Num, print), &SqlType::Float8))
 }
 
-fn make_rule(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
-    let [y, m, d] = args else { return Err(Refusal::new("this number of arguments")) };
+fn make_rule(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
+    let [y, m, d] = args else { return Err(Unfit::Arguments.into()) };
     let within = |x: &Scalar, low: i64, high: i64| {
         x.facts.span.inside(&Interval::new(low, high)) || matches!(x.node, Node::Null)
     };
     if !(within(y, 1, 9_999) && within(m, 1, 12) && within(d, 1, 31)) {
-        return Err(Refusal::new("make_date of these"));
+        return Err(Unfit::MakeDate.into());
     }
     let days = |i: &Interval| {
         let (lo, hi) = i.finite()?;

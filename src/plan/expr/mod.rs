@@ -40,13 +40,13 @@ mod zones;
 
 pub use choice::filtered;
 pub(crate) use choice::united;
-pub use columns::{ColumnInfo, Columns};
+pub(crate) use columns::{ColumnInfo, Columns};
 pub(crate) use comparison::{among, comparison};
 pub use comparison::{compared, in_list, is, logic, not, operator};
 pub use facts::{Declared, Phys, Proven, type_span};
 pub use grid::{GridValue, TooWide};
 pub(crate) use json::is_member;
-pub use leaves::unbounded;
+pub(crate) use leaves::unbounded;
 pub(crate) use nearest::nearest;
 pub use numbers::gcd;
 pub use scalar::{Choice, Node, Param, Relation, Scalar};
@@ -58,11 +58,10 @@ pub use times::clamp;
 pub(crate) use times::truncated;
 
 use crate::refusals::value::{Constant, Value};
-use answer::ClientError;
 use calls::call;
 use facts::Facts;
 use leaves::{column_scalar, literal};
-use refusal::{Result, mismatch, refuse, refused};
+use refusal::{Result, refused};
 use schema::SqlType;
 use sql::ast::{BinaryOp, Expr, ExprKind, Is, Literal, Pattern, Pos, Query};
 
@@ -81,7 +80,7 @@ fn literal_number(text: &str) -> Result<Scalar> {
 }
 
 /// Lowers an expression.
-pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
+pub(crate) fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
     let pos = e.pos;
     env.spend()?;
     match &e.kind {
@@ -89,9 +88,6 @@ pub fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
         ExprKind::Literal(l) => literal(l, None, pos),
         ExprKind::Negate(x) => numbers::negative(number(x, env, pos)?, pos),
         ExprKind::Not(x) => Ok(not(comparison::truth(lower(x, env)?, pos)?)),
-        ExprKind::Binary { op: BinaryOp::Member | BinaryOp::MemberText | BinaryOp::PathText, .. } => {
-            json::member(e, env)
-        }
         ExprKind::Binary { op, left, right } => binary(*op, left, right, env, pos),
         ExprKind::Is { expr, what, negated } => {
             let x = lower(expr, env)?;
@@ -274,7 +270,7 @@ fn binary(op: BinaryOp, left: &Expr, right: &Expr, env: &dyn Columns, pos: Pos) 
         B::Eq | B::Ne | B::Lt | B::Le | B::Gt | B::Ge | B::Distinct | B::NotDistinct => {
             compare(op, left, right, env, pos)
         }
-        B::Member | B::MemberText | B::PathText => refused(Value::Member, pos),
+        B::Member | B::MemberText | B::PathText => json::member(op, left, right, env, pos),
         B::Concat => strings::concatenation(lower(left, env)?, lower(right, env)?, pos),
         B::Add | B::Sub | B::Mul | B::Div | B::Mod => {
             for (moment, by) in [(left, right), (right, left)] {

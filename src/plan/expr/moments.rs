@@ -8,12 +8,12 @@ use bigdecimal::BigDecimal;
 use sql::ast::{BinaryOp, Pos};
 
 /// A number that arithmetic may take: clamped to its bound, NULL where it is NULL or a float's NaN.
-pub fn number(x: Scalar, pos: Pos) -> Result<Scalar> {
+pub(crate) fn number(x: Scalar, pos: Pos) -> Result<Scalar> {
     ready(x, pos)
 }
 
 /// `x - centre`, where `x` is first rounded to so many digits, if any are given: products of long numbers are slow.
-pub fn deviation(x: Scalar, centre: &BigDecimal, digits: Option<i64>, pos: Pos) -> Result<Scalar> {
+pub(crate) fn deviation(x: Scalar, centre: &BigDecimal, digits: Option<i64>, pos: Pos) -> Result<Scalar> {
     let x = ready(x, pos)?;
     let x = match digits {
         Some(digits) => ready(rounding(Rounding::Round, x, digits, pos)?, pos)?,
@@ -23,6 +23,6 @@ pub fn deviation(x: Scalar, centre: &BigDecimal, digits: Option<i64>, pos: Pos) 
 }
 
 /// `x * y`.
-pub fn product(x: Scalar, y: Scalar, pos: Pos) -> Result<Scalar> {
+pub(crate) fn product(x: Scalar, y: Scalar, pos: Pos) -> Result<Scalar> {
     arithmetic(BinaryOp::Mul, ready(x, pos)?, ready(y, pos)?, pos)
 }

@@ -3,10 +3,11 @@
 use super::facts::{Facts, Phys};
 use super::grid::GridValue;
 use super::print::Print;
-use super::refusal::Refusal;
+use super::refusal::Result;
 use super::scalar::{Param, Scalar};
 use super::table::Function;
 use crate::expr::interval::Interval;
+use crate::refusals::value::{Unfit, Value};
 use bigdecimal::BigDecimal;
 use schema::SqlType;
 
@@ -27,8 +28,8 @@ fn on_grid(args: &[Scalar], param: &Param) -> Option<GridValue> {
     }
 }
 
-fn rule(args: &[Scalar], param: &Param) -> Result<Facts, Refusal> {
-    let Some(value) = on_grid(args, param) else { return Err(Refusal::new("a place on a grid")) };
+fn rule(args: &[Scalar], param: &Param) -> Result<Facts, Value> {
+    let Some(value) = on_grid(args, param) else { return Err(Unfit::Place.into()) };
     let (low, high) = value.ends();
     let ends = Interval::new(BigDecimal::from(low), BigDecimal::from(high));
     Ok(Facts { ty: SqlType::Int8, cost: 50, ..Facts::whole(ends, value.arg().nullable()) })

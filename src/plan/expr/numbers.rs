@@ -2,12 +2,14 @@
 
 use super::facts::{Declared, FINEST, Facts, LONGEST, Phys, Proven, int_limit, num_limit, type_span};
 use super::print::{Print, operand};
-use super::refusal::{Refusal, Result};
+use super::refusal::{Result, refused};
 use super::scalar::{Node, Param, Scalar};
 use super::table::{Entry, Function};
 use super::times;
 use crate::expr::interval::Interval;
-use crate::refusals::value::Value;
+use crate::refusals::Refusal;
+use crate::refusals::number::Number;
+use crate::refusals::value::{Unfit, Value};
 use bigdecimal::{BigDecimal, RoundingMode, Signed, Zero};
 use schema::SqlType;
 use sql::ast::{BinaryOp, Pos};
@@ -74,7 +76,7 @@ pub(super) fn ready(x: Scalar, at: Pos) -> Result<Scalar> {
         return Err(only_compared(at));
     }
     if !x.facts.ty.is_number() {
-        return Err(super::mismatch("arithmetic needs numbers", at));
+        return refused(Number::Operand, at);
     }
     let proven = x.facts.span.finite().is_some();
     if proven && x.facts.span.interval() == x.facts.bound.interval() {
@@ -150,14 +152,14 @@ pub(super) fn special_beside(x: Scalar, other: &Scalar) -> Scalar {
 }
 
 /// The refusal of one of these in any other place.
-pub(super) fn only_compared(pos: Pos) -> answer::ClientError {
-    Value::Special.at(pos).into()
+pub(super) fn only_compared(pos: Pos) -> Refusal {
+    Value::Special.at(pos)
 }
 
 /// A number as it stands in the statement, of the type of what it meets where it is written as a string.
 pub(super) fn literal(text: &str, like: Option<&SqlType>, pos: Pos) -> Result<Scalar> {
     let shown: String = text.chars().take(60).collect();
-    let invalid = || -> answer::ClientError {
+    let invalid = || {
         let ty = match like {
             Some(SqlType::Int2) => "smallint",
             Some(SqlType::Int4) => "integer",
@@ -166,7 +168,7 @@ pub(super) fn literal(text: &str, like: Option<&SqlType>, pos: Pos) -> Result<Sc
             Some(SqlType::Float8) => "double precision",
             _ => "numeric",
         };
-        Value::Invalid { ty, text: Some(shown.clone()) }.at(pos).into()
+        Value::Invalid { ty, text: Some(shown.clone()) }.at(pos)
     };
     // Strings come here as they were written: a few characters of exponent would be a gigabyte of digits.
     let exponent = text.split_once(['e', 'E']).map_or("0", |(_, e)| e);
@@ -175,7 +177,7 @@ pub(super) fn literal(text: &str, like: Option<&SqlType>, pos: Pos) -> Result<Sc
     }
     let value = BigDecimal::from_str(text).map_err(|_| invalid())?.normalized();
     if value.abs() > num_limit() || value.fractional_digit_count() > FINEST {
-        return super::refused(Value::Long, pos);
+        return refused(Value::Long, pos);
     }
     let integer = value.is_integer() && !text.contains(['.', 'e', 'E']);
     let fits = |ty: &SqlType| type_span(ty).finite().is_some_and(|(lo, hi)| *lo <= value && value <= *hi);
@@ -239,10 +241,7 @@ pub(super) fn arithmetic(op: BinaryOp, l: Scalar, r: Scalar, pos: Pos) -> Result
     match out.facts.span.within(&num_limit()) {
         true => Ok(out),
         false if out.facts.bound.interval().within(&num_limit()) => Ok(times::clamp(out)),
-        false => {
-            let what = "division by a value that may come arbitrarily near to 0";
-            Err(super::refuse(what, pos).hint("Clamp the divisor away from 0: GREATEST(x, 1)."))
-        }
+        false => refused(Number::NearZero, pos),
     }
 }
 
@@ -257,19 +256,19 @@ pub(super) fn magnitude(x: Scalar, pos: Pos) -> Result<Scalar> {
 }
 
 /// The arguments of arithmetic, which are numbers of finite, proven spans.
-fn two(args: &[Scalar]) -> std::result::Result<(&Facts, &Facts), Refusal> {
+fn two(args: &[Scalar]) -> Result<(&Facts, &Facts), Value> {
     match args {
         [l, r] if l.facts.span.finite().is_some() && r.facts.span.finite().is_some() => {
             Ok((&l.facts, &r.facts))
         }
-        _ => Err(Refusal::new("arithmetic without finite ranges")),
+        _ => Err(Number::Unbounded.into()),
     }
 }
 
-pub(super) fn one(args: &[Scalar]) -> std::result::Result<&Facts, Refusal> {
+pub(super) fn one(args: &[Scalar]) -> Result<&Facts, Value> {
     match args {
         [x] if x.facts.span.finite().is_some() => Ok(&x.facts),
-        _ => Err(Refusal::new("arithmetic without finite ranges")),
+        _ => Err(Number::Unbounded.into()),
     }
 }
 
@@ -281,7 +280,7 @@ fn of_two(
     bound: Declared,
     lattice: Option<BigDecimal>,
     (scale, cost): (u32, u64),
-) -> std::result::Result<Facts, Refusal> {
+) -> Result<Facts, Value> {
     let ty = match common_type(&l.ty, &r.ty) {
         SqlType::Numeric { .. } => SqlType::Numeric { scale: None },
         t => t,
@@ -312,8 +311,8 @@ fn product_cost(l: &Facts, r: &Facts) -> u64 {
     10 + (l.digits() / 4 + 1).saturating_mul(r.digits() / 4 + 1)
 }
 
-fn long(span: &Proven) -> std::result::Result<(), Refusal> {
-    if span.within(&num_limit()) { Ok(()) } else { Err(Refusal::new("arithmetic beyond 60 digits")) }
+fn long(span: &Proven) -> Result<(), Value> {
+    if span.within(&num_limit()) { Ok(()) } else { Err(Number::Long.into()) }
 }
 
 /// Products of more digits would be slow for chosen rows.
@@ -323,7 +322,7 @@ fn sum_scale(l: &Facts, r: &Facts) -> u32 {
     l.scale.max(r.scale)
 }
 
-fn add(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
+fn add(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
     let (l, r) = two(args)?;
     let span = l.span.two(&r.span, Interval::add);
     long(&span)?;
@@ -331,7 +330,7 @@ fn add(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
     of_two(l, r, span, l.bound.two(&r.bound, Interval::add), lattices(l, r, gcd), (sum_scale(l, r), cost))
 }
 
-fn sub(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
+fn sub(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
     let (l, r) = two(args)?;
     let span = l.span.two(&r.span, Interval::sub);
     long(&span)?;
@@ -339,13 +338,13 @@ fn sub(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
     of_two(l, r, span, l.bound.two(&r.bound, Interval::sub), lattices(l, r, gcd), (sum_scale(l, r), cost))
 }
 
-fn mul(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
+fn mul(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
     let (l, r) = two(args)?;
     let span = l.span.two(&r.span, Interval::mul);
     long(&span)?;
     let scale = l.scale.saturating_add(r.scale);
     if scale > MOST_DIGITS {
-        return Err(Refusal::new("a product of so many digits").hint("Round its factors: round(x, 6)."));
+        return Err(Number::Product.into());
     }
     let lattice = lattices(l, r, |a, b| a * b);
     of_two(l, r, span, l.bound.two(&r.bound, Interval::mul), lattice, (scale, product_cost(l, r)))
@@ -360,7 +359,7 @@ fn away(i: &Interval) -> Option<BigDecimal> {
     }
 }
 
-fn div(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
+fn div(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
     let (l, r) = two(args)?;
     let whole = common_type(&l.ty, &r.ty).is_integer();
     let quotient = |a: &Interval, b: &Interval, least: Option<BigDecimal>| match away(b).or(least) {
@@ -393,11 +392,11 @@ fn div(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
 }
 
 /// What is known of a quotient that is cut to a whole number.
-pub(super) fn quotient(args: &[Scalar]) -> std::result::Result<Facts, Refusal> {
+pub(super) fn quotient(args: &[Scalar]) -> Result<Facts, Value> {
     div(args, &Param::None)
 }
 
-fn modulo(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
+fn modulo(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
     let (l, r) = two(args)?;
     // |a % b| < |b| and |a % b| <= |a|, with the sign of a.
     let rest = |a: &Interval, b: &Interval| match b.magnitude().into_iter().chain(a.magnitude()).min() {
@@ -432,22 +431,22 @@ pub(super) fn same(x: &Facts, span: Proven, bound: Declared) -> Facts {
     Facts { span, bound, canonical: true, domain: None, cost: 10, ..x.clone() }
 }
 
-fn neg(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
+fn neg(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
     let x = one(args)?;
     Ok(same(x, x.span.one(Interval::neg), x.bound.one(Interval::neg)))
 }
 
-fn abs(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
+fn abs(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
     let x = one(args)?;
     Ok(same(x, x.span.one(Interval::abs), x.bound.one(Interval::abs)))
 }
 
-fn trim(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
+fn trim(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
     match args {
         [x] if x.facts.phys == Phys::Num => {
             Ok(Facts { cost: x.facts.digits(), canonical: true, ..Facts::clone(&x.facts) })
         }
-        _ => Err(Refusal::new("digits of this")),
+        _ => Err(Unfit::Trimmed.into()),
     }
 }
 

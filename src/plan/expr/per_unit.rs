@@ -5,16 +5,14 @@
 
 use super::choice::united;
 use super::facts::{Declared, Facts, LONGEST, OF_FLOAT, Phys, Proven, Spelling, int_limit};
-use super::refusal::refuse;
+use super::refusal::Result;
 use super::{Scalar, casts, numbers};
 use crate::expr::interval::Interval;
-use answer::ClientError;
+use crate::refusals::within::Within;
 use bigdecimal::BigDecimal;
 use schema::SqlType;
 use sql::ast::{BindingId, Pos};
 use std::sync::Arc;
-
-type Result<T> = std::result::Result<T, ClientError>;
 
 /// Where a value stands: the scan that it comes out of, its name there, and whether a row can make it NULL.
 pub(crate) struct Place {
@@ -141,18 +139,17 @@ pub(crate) fn one_of_equals(mut column: Scalar) -> Scalar {
 
 /// One of the values themselves: the least, the greatest, that of another row. `what` names the function in a refusal.
 pub(crate) fn one_of(place: Place, x: &Scalar, what: &str, pos: Pos) -> Result<Scalar> {
-    let refused = |why: &str| refuse(&format!("{what} over {why}, of one unit's rows,"), pos);
+    let untyped = || Within::Type(what.to_owned()).at(pos);
     match x.ty() {
-        SqlType::Other { .. } | SqlType::Bpchar => return Err(refused("values of this type")),
-        t if t.is_text() && !x.canonical() => return Err(refused("a nondeterministic collation")),
+        SqlType::Other { .. } | SqlType::Bpchar => return Err(untyped()),
+        t if t.is_text() && !x.canonical() => return Err(Within::Collation(what.to_owned()).at(pos)),
         _ => {}
     }
     let ty = match x.ty() {
         SqlType::Numeric { .. } => SqlType::Numeric { scale: None },
         t => t.clone(),
     };
-    let mut column =
-        united(&[x], ty, place.binding, place.name).ok_or_else(|| refused("values of this type"))?;
+    let mut column = united(&[x], ty, place.binding, place.name).ok_or_else(untyped)?;
     Arc::make_mut(&mut column.facts).nullable |= place.nullable;
     if let super::Node::Cast(inner) = &mut column.node {
         Arc::make_mut(&mut inner.facts).nullable |= place.nullable;
@@ -165,6 +162,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::super::{comparison, filtered};
     use super::*;
+    use crate::refusals::Refusal;
+    use crate::refusals::value::Value;
     use sql::ast::BinaryOp;
 
     /// It may be compared and handed on, and no function looks at it but as a numeric.
@@ -176,7 +175,7 @@ mod tests {
             assert!(!x.has_one_spelling() && !there.has_one_spelling(), "{ty:?}");
             for shown in [&x, &there] {
                 let why = numbers::magnitude(shown.clone(), None).unwrap_err();
-                assert!(why.to_string().contains("looks different"), "{why}");
+                assert!(matches!(why, Refusal::Value(Value::StandIn, _)), "{why:?}");
             }
             assert!(comparison(BinaryOp::Eq, x.clone(), x.clone(), None).unwrap().has_one_spelling());
             if ty.is_float() {

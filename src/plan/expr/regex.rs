@@ -6,11 +6,13 @@
 
 use super::facts::Facts;
 use super::print::{Print, string};
-use super::refusal::{Refusal, Result, refuse};
+use super::refusal::{Result, refusal, refused};
 use super::scalar::{Param, Scalar};
 use super::strings;
 use super::table::{Entry, Function};
 use super::text::LONGEST_TEXT;
+use crate::refusals::text::{Pattern, Text};
+use crate::refusals::value::{Unfit, Value};
 use sql::ast::Pos;
 
 /// States of a pattern: characters, classes and repetitions, those within {m,n} once for each.
@@ -59,11 +61,10 @@ pub(super) fn matches(
     insensitive: bool,
     pos: Pos,
 ) -> Result<Scalar> {
-    let hint = "Patterns are made of characters, ., [a-z], \\d, \\s, \\w, (a|b), *, +, ?, {m,n}, ^ and $, such as '^[A-Z]+-\\d{3}$'.";
-    let wrong = |what: &str| refuse(what, pos).hint(hint);
-    let tree = Reader { rest: pattern.chars().collect(), at: 0, similar }.pattern().map_err(wrong)?;
+    let reader = Reader { rest: pattern.chars().collect(), at: 0, similar };
+    let tree = reader.pattern().map_err(|e| refusal(e, pos))?;
     if states(&tree) > MOST_STATES {
-        return Err(wrong("a pattern of more than 200 states"));
+        return refused(Pattern::States(MOST_STATES), pos);
     }
     let mut printed = String::new();
     print_tree(&tree, &mut printed);
@@ -79,14 +80,14 @@ struct Reader {
     similar: bool,
 }
 
-type Read<T> = std::result::Result<T, &'static str>;
+type Read<T> = Result<T, Pattern>;
 
 impl Reader {
     fn pattern(mut self) -> Read<Tree> {
         let tree = self.either(0)?;
         match self.peek() {
             None => Ok(tree),
-            Some(_) => Err("a pattern with a bracket that nothing opens"),
+            Some(_) => Err(Pattern::Closed),
         }
     }
 
@@ -107,14 +108,14 @@ impl Reader {
 
     fn either(&mut self, depth: usize) -> Read<Tree> {
         if depth > DEEPEST {
-            return Err("a pattern nested too deeply");
+            return Err(Pattern::Deep);
         }
         let mut all = vec![self.sequence(depth)?];
         while self.eat('|') {
             all.push(self.sequence(depth)?);
         }
         match all.len() {
-            1 => all.pop().ok_or("an empty pattern"),
+            1 => all.pop().ok_or(Pattern::Empty),
             _ => Ok(Tree::Either(all)),
         }
     }
@@ -126,23 +127,23 @@ impl Reader {
             let one = self.one(depth)?;
             let tree = self.times(one)?;
             if anchor && matches!(tree, Tree::Times(..)) {
-                return Err("a pattern that repeats an anchor");
+                return Err(Pattern::Anchor);
             }
             all.push(tree);
         }
-        if all.is_empty() { Err("a pattern with an empty part") } else { Ok(Tree::Sequence(all)) }
+        if all.is_empty() { Err(Pattern::EmptyPart) } else { Ok(Tree::Sequence(all)) }
     }
 
     fn one(&mut self, depth: usize) -> Read<Tree> {
-        let c = self.next().ok_or("an empty pattern")?;
+        let c = self.next().ok_or(Pattern::Empty)?;
         Ok(match c {
             '(' => {
                 if self.eat('?') && !self.eat(':') {
-                    return Err("a pattern that looks around, or with options");
+                    return Err(Pattern::Around);
                 }
                 let inner = self.either(depth + 1)?;
                 if !self.eat(')') {
-                    return Err("a pattern with a bracket that nothing closes");
+                    return Err(Pattern::Opened);
                 }
                 inner
             }
@@ -151,7 +152,7 @@ impl Reader {
             '%' if self.similar => Tree::Times(Box::new(Tree::One(".".into())), 0, None),
             '_' if self.similar => Tree::One(".".into()),
             '.' | '^' | '$' if !self.similar => Tree::One(c.into()),
-            '*' | '+' | '?' | '{' => return Err("a pattern that repeats nothing"),
+            '*' | '+' | '?' | '{' => return Err(Pattern::Nothing),
             c => Tree::One(literal(c)?),
         })
     }
@@ -170,7 +171,7 @@ impl Reader {
                     true => Some(self.number()?),
                 };
                 if self.peek() != Some('}') || most.is_some_and(|most| most < least) {
-                    return Err("a pattern with a repetition of another form than {m,n}");
+                    return Err(Pattern::Repetition);
                 }
                 (least, most)
             }
@@ -178,7 +179,7 @@ impl Reader {
         };
         self.at += 1;
         match self.peek() {
-            Some('*' | '+' | '?' | '{') => Err("a pattern that repeats a repetition"),
+            Some('*' | '+' | '?' | '{') => Err(Pattern::Twice),
             _ => Ok(Tree::Times(Box::new(tree), least, most)),
         }
     }
@@ -189,10 +190,10 @@ impl Reader {
             self.at += 1;
             n = Some(n.unwrap_or(0) * 10 + u64::from(digit)).filter(|n| *n <= MOST_TIMES);
             if n.is_none() {
-                return Err("a pattern that repeats something more than 100 times");
+                return Err(Pattern::Times(MOST_TIMES));
             }
         }
-        n.ok_or("a pattern with a repetition of another form than {m,n}")
+        n.ok_or(Pattern::Repetition)
     }
 
     /// Behind a backslash: a class, or a character that is no letter.
@@ -201,7 +202,7 @@ impl Reader {
             Some(c @ ('d' | 's' | 'w')) => Ok(format!("\\{c}")),
             Some(c @ ('D' | 'S' | 'W')) if !within => Ok(format!("\\{c}")),
             Some(c) if !c.is_alphanumeric() => literal(c),
-            _ => Err("a pattern with a reference, a constraint, or a letter behind a backslash"),
+            _ => Err(Pattern::Escape),
         }
     }
 
@@ -211,7 +212,7 @@ impl Reader {
         let mut first = true;
         while first || self.peek() != Some(']') {
             first = false;
-            let c = self.next().ok_or("a pattern with a bracket that nothing closes")?;
+            let c = self.next().ok_or(Pattern::Opened)?;
             if c == '[' {
                 out += self.named()?;
                 continue;
@@ -224,9 +225,7 @@ impl Reader {
                 let high = self.next().filter(char::is_ascii_alphanumeric);
                 let high = high.filter(|high| c.is_ascii_alphanumeric() && c <= *high);
                 out.push('-');
-                out.push(
-                    high.ok_or("a pattern with a range of anything but letters or digits in their order")?,
-                );
+                out.push(high.ok_or(Pattern::Range)?);
             }
         }
         self.at += 1;
@@ -248,8 +247,7 @@ impl Reader {
             "[:xdigit:]",
         ];
         let rest: String = self.rest.iter().skip(self.at - 1).take(10).collect();
-        let name =
-            names.into_iter().find(|n| rest.starts_with(n)).ok_or("a pattern with an unknown class")?;
+        let name = names.into_iter().find(|n| rest.starts_with(n)).ok_or(Pattern::Class)?;
         self.at += name.len() - 1;
         Ok(name)
     }
@@ -258,9 +256,9 @@ impl Reader {
 /// A character that stands for itself.
 fn literal(c: char) -> Read<String> {
     match c {
-        '\0' => Err("a pattern with the character NUL"),
+        '\0' => Err(Pattern::Nul),
         c if c.is_ascii_alphanumeric() || !c.is_ascii() || c.is_ascii_whitespace() => Ok(c.into()),
-        c if c.is_ascii_control() => Err("a pattern with a control character"),
+        c if c.is_ascii_control() => Err(Pattern::Control),
         c => Ok(format!("\\{c}")),
     }
 }
@@ -309,13 +307,12 @@ fn print_tree(tree: &Tree, out: &mut String) {
     }
 }
 
-fn rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
+fn rule(args: &[Scalar], param: &Param) -> Result<Facts, Value> {
     let ([x], Param::Regex { states, .. }) = (args, param) else {
-        return Err(Refusal::new("a pattern over this"));
+        return Err(Unfit::Pattern.into());
     };
     if !x.facts.canonical {
-        return Err(Refusal::new("a pattern over text with a nondeterministic collation")
-            .hint("Compare with = or IN."));
+        return Err(Text::PatternSpelled.into());
     }
     let cost = 100_000u64.saturating_add(LONGEST_TEXT.saturating_mul(10).saturating_mul(*states));
     Ok(Facts::truth(x.facts.nullable, cost))

@@ -3,10 +3,11 @@
 use super::facts::{Facts, Phys};
 use super::numbers::{one, retyped, same};
 use super::print::{Print, operand};
-use super::refusal::{Refusal, Result};
+use super::refusal::Result;
 use super::scalar::{Param, Scalar};
 use super::table::Function;
 use crate::expr::interval::Interval;
+use crate::refusals::value::{Unfit, Value};
 use bigdecimal::{BigDecimal, RoundingMode};
 use schema::SqlType;
 use sql::ast::Pos;
@@ -46,11 +47,11 @@ fn rounding_facts(
     param: &Param,
     proven: impl Fn(&Interval, i64) -> Interval,
     declared: impl Fn(&Interval, i64) -> Interval,
-) -> std::result::Result<Facts, Refusal> {
+) -> Result<Facts, Value> {
     let x = one(args)?;
     let digits = match param {
         Param::Digits(d) if (-60..=60).contains(d) => *d,
-        _ => return Err(Refusal::new("this number of digits")),
+        _ => return Err(Value::Digits),
     };
     let step = BigDecimal::new(1.into(), digits).normalized();
     let lattice = match &x.lattice {
@@ -67,43 +68,43 @@ fn rounding_facts(
     })
 }
 
-fn round(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
+fn round(args: &[Scalar], param: &Param) -> Result<Facts, Value> {
     let f = |i: &Interval, d: i64| i.round(d, RoundingMode::HalfUp);
     rounding_facts(args, param, f, f)
 }
 
 /// The way through double precision moves a value by up to one part in 10^15 before it is rounded, and the way back
 /// to numeric keeps fifteen digits (soundness rule 34).
-fn even(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
+fn even(args: &[Scalar], param: &Param) -> Result<Facts, Value> {
     let f = |i: &Interval, d: i64| {
         let wide = i.widened(14);
         Interval { lo: wide.round(d, RoundingMode::Floor).lo, hi: wide.round(d, RoundingMode::Ceiling).hi }
     };
     match param {
         Param::Digits(0) => rounding_facts(args, param, f, f),
-        _ => Err(Refusal::new("rounding to even at digits")),
+        _ => Err(Unfit::Even.into()),
     }
 }
 
-fn floor(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
+fn floor(args: &[Scalar], param: &Param) -> Result<Facts, Value> {
     let f = |i: &Interval, d: i64| i.round(d, RoundingMode::Floor);
     whole_only(param)?;
     rounding_facts(args, param, f, f)
 }
 
-fn ceil(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
+fn ceil(args: &[Scalar], param: &Param) -> Result<Facts, Value> {
     let f = |i: &Interval, d: i64| i.round(d, RoundingMode::Ceiling);
     whole_only(param)?;
     rounding_facts(args, param, f, f)
 }
 
-fn trunc(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
+fn trunc(args: &[Scalar], param: &Param) -> Result<Facts, Value> {
     let f = |i: &Interval, d: i64| i.round(d, RoundingMode::Down);
     rounding_facts(args, param, f, f)
 }
 
-fn whole_only(param: &Param) -> std::result::Result<(), Refusal> {
-    if *param == Param::Digits(0) { Ok(()) } else { Err(Refusal::new("this number of digits")) }
+fn whole_only(param: &Param) -> Result<(), Value> {
+    if *param == Param::Digits(0) { Ok(()) } else { Err(Value::Digits) }
 }
 
 /// The type of a rounding in PostgreSQL: floor and its like of an integer are double precision, of numeric they are

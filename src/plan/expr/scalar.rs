@@ -5,12 +5,13 @@
 
 use super::facts::{Declared, Facts, MOST_BEFORE_POINT, Phys, Proven, Spelling};
 use super::print::{self, Print, alias, ident, number, string};
-use super::refusal::Refusal;
+use super::refusal::Result;
 use super::table::Function;
 use super::{casts, choice, comparison, dates, times};
 use crate::algebra::source::Branch;
 use crate::expr::domain::Domain;
 use crate::expr::interval::Interval;
+use crate::refusals::value::Value;
 use bigdecimal::BigDecimal;
 use schema::SqlType;
 use sql::ast::{BinaryOp, BindingId, Is};
@@ -226,10 +227,9 @@ impl Scalar {
     }
 
     /// An application of a function of the table.
-    pub(super) fn apply(f: &'static Function, args: Vec<Scalar>, param: Param) -> Result<Self, Refusal> {
+    pub(super) fn apply(f: &'static Function, args: Vec<Scalar>, param: Param) -> Result<Self, Value> {
         if !args.iter().all(Self::has_one_spelling) {
-            return Err(Refusal::new("a function of a value that another of the unit's may stand for, which is equal and looks different,")
-                .hint("Values may be compared: d > interval '1 day'. Or compute in the subquery, before rows are grouped, merged or ordered."));
+            return Err(Value::StandIn);
         }
         let mut facts = (f.rule)(&args, &param)?;
         facts.cost = args.iter().fold(facts.cost, |sum, x| sum.saturating_add(x.facts.cost));

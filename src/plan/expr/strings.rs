@@ -3,13 +3,15 @@
 
 use super::facts::Facts;
 use super::print::{Print, collated, is_varied};
-use super::refusal::{Refusal, Result, mismatch, refuse};
+use super::refusal::{Result, refusal, refused};
 use super::scalar::{Choice, Node, Param, Scalar};
 use super::table::{Entry, Function};
 use super::text::LONGEST_TEXT;
 use super::{casts, choice};
 use crate::expr::domain::Domain;
 use crate::expr::interval::Interval;
+use crate::refusals::text::Text;
+use crate::refusals::value::{Unfit, Value};
 use bigdecimal::ToPrimitive;
 use schema::SqlType;
 use sql::ast::Pos;
@@ -145,7 +147,7 @@ pub(super) fn is_known(name: &str) -> bool {
 
 /// `name(x, constants)`
 pub(super) fn call(name: &str, mut args: Vec<Scalar>, pos: Pos) -> Result<Scalar> {
-    let f = named(name).ok_or_else(|| refuse("this function", pos))?;
+    let f = named(name).ok_or_else(|| refusal(Unfit::Function, pos))?;
     if let Some(x) = args.first_mut() {
         *x = short(x.clone(), pos)?;
     }
@@ -174,7 +176,7 @@ pub(super) fn concat(list: Vec<Scalar>, pos: Pos) -> Result<Scalar> {
             None => there,
         });
     }
-    out.ok_or_else(|| refuse("concat without arguments", pos))
+    out.ok_or_else(|| refusal(Unfit::Concat, pos))
 }
 
 /// `concat_ws('sep', a, …)`: each that is there behind the separator, of which the first is cut off.
@@ -194,8 +196,7 @@ fn written(x: Scalar, pos: Pos) -> Result<Scalar> {
         SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Uuid | SqlType::Enum { .. } => {
             casts::to_text(x, pos)
         }
-        _ => Err(refuse("a text made of a value of this type", pos)
-            .hint("Texts, integers, enums and uuids can be joined: note || ' ' || stars.")),
+        _ => refused(Text::Joined, pos),
     }
 }
 
@@ -205,10 +206,7 @@ pub(super) fn short(x: Scalar, pos: Pos) -> Result<Scalar> {
         return Ok(Scalar::null(SqlType::Text));
     }
     if !x.facts.ty.is_text() {
-        let what = "a function of text needs text";
-        return Err(
-            mismatch(what, pos).hint("Only texts are taken: character(n) columns and other types are not.")
-        );
+        return refused(Text::NoText, pos);
     }
     match x.facts.longest <= MOST_TEXT {
         true => Ok(x),
@@ -216,7 +214,7 @@ pub(super) fn short(x: Scalar, pos: Pos) -> Result<Scalar> {
     }
 }
 
-fn cut_rule(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
+fn cut_rule(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
     match args {
         [x] if x.facts.ty.is_text() => Ok(Facts {
             longest: LONGEST_TEXT.min(x.facts.longest),
@@ -224,7 +222,7 @@ fn cut_rule(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
             cost: LONGEST_TEXT,
             ..Facts::clone(&x.facts)
         }),
-        _ => Err(Refusal::new("a part of this")),
+        _ => Err(Unfit::Cut.into()),
     }
 }
 
@@ -233,77 +231,65 @@ fn cut_text(_: &Scalar, args: &[Scalar], _: &Param, print: Print) -> String {
 }
 
 /// The first argument: a text under a deterministic collation, of proven length.
-fn subject(args: &[Scalar]) -> std::result::Result<(&Facts, &[Scalar]), Refusal> {
+fn subject(args: &[Scalar]) -> Result<(&Facts, &[Scalar]), Value> {
     match args {
-        [x, ..] if !x.facts.canonical => {
-            Err(Refusal::new("a function of text with a nondeterministic collation")
-                .hint("Compare with = or IN."))
-        }
+        [x, ..] if !x.facts.canonical => Err(Text::Spelled.into()),
         [x, rest @ ..] if x.facts.ty.is_text() && x.facts.longest <= MOST_TEXT => Ok((&x.facts, rest)),
-        _ => Err(Refusal::new("a function of a text of unknown length")),
+        _ => Err(Unfit::Length.into()),
     }
 }
 
 /// A text of so many characters, made of `x`.
-fn made(x: &Facts, longest: u64, each: u64) -> std::result::Result<Facts, Refusal> {
+fn made(x: &Facts, longest: u64, each: u64) -> Result<Facts, Value> {
     if longest > MOST_TEXT {
-        return Err(Refusal::new("a text that may be longer than 100,000 characters")
-            .hint("Cut its parts first: left(x, 1000)."));
+        return Err(Text::Long.into());
     }
     let cost = 100 + x.longest.saturating_mul(each);
     Ok(Facts { longest, cost, ..Facts::of_type(SqlType::Text, x.nullable) })
 }
 
 /// How many characters a constant argument has.
-fn constant(x: &Scalar) -> std::result::Result<u64, Refusal> {
+fn constant(x: &Scalar) -> Result<u64, Value> {
     let count = match &x.node {
         Node::Text(t) if x.facts.ty.is_text() => u64::try_from(t.chars().count()).unwrap_or(u64::MAX),
         _ => {
-            return Err(Refusal::new("this argument of a function of text, which is not a constant,")
-                .hint("Write it into the statement: replace(note, 'from', 'to')."));
+            return Err(Text::Inconstant.into());
         }
     };
     match count <= MOST_CONSTANT {
         true => Ok(count),
-        false => Err(Refusal::new("a constant of more than 1,000 characters in a function of text")),
+        false => Err(Text::LongConstant.into()),
     }
 }
 
 /// A constant whole number.
-fn place(x: &Scalar) -> std::result::Result<i64, Refusal> {
+fn place(x: &Scalar) -> Result<i64, Value> {
     let n = match &x.node {
         Node::Number(n) if x.facts.ty.is_integer() => n.to_i64(),
         _ => None,
     };
-    n.filter(|n| n.abs() <= MOST_PLACE).ok_or_else(|| {
-        Refusal::new("this position or number of characters, which is not a constant within a million,")
-            .hint("Write it into the statement: left(note, 3).")
-    })
+    n.filter(|n| n.abs() <= MOST_PLACE).ok_or_else(|| Text::Place.into())
 }
 
-fn arguments() -> Refusal {
-    Refusal::new("this number of arguments of a function of text")
-}
-
-fn folded(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
+fn folded(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
     match subject(args)? {
         // A letter becomes up to three others.
         (x, []) => made(x, x.longest * 3, 50),
-        _ => Err(arguments()),
+        _ => Err(Unfit::TextArguments.into()),
     }
 }
 
-fn trimmed(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
+fn trimmed(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
     match subject(args)? {
         (x, []) => made(x, x.longest, 20),
         (x, [what]) => made(x, x.longest, 10 + 10 * constant(what)?),
-        _ => Err(arguments()),
+        _ => Err(Unfit::TextArguments.into()),
     }
 }
 
 /// The first or the last characters, or all but so many.
-fn end(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
-    let (x, [n]) = subject(args)? else { return Err(arguments()) };
+fn end(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
+    let (x, [n]) = subject(args)? else { return Err(Unfit::TextArguments.into()) };
     let n = place(n)?;
     let hexadecimal = matches!(args, [Scalar { node: Node::Apply(f, ..), .. }, _] if f.name == "md5");
     let domain = match n {
@@ -316,7 +302,7 @@ fn end(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
     Ok(Facts { domain, ..made(x, longest, 10)? })
 }
 
-fn slice(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
+fn slice(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
     match subject(args)? {
         (x, [from]) => {
             place(from)?;
@@ -324,11 +310,10 @@ fn slice(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
         }
         (x, [from, count]) => {
             place(from)?;
-            let count =
-                u64::try_from(place(count)?).map_err(|_| Refusal::new("a negative length of substring"))?;
+            let count = u64::try_from(place(count)?).map_err(|_| Text::Negative)?;
             made(x, x.longest.min(count), 10)
         }
-        _ => Err(arguments()),
+        _ => Err(Unfit::TextArguments.into()),
     }
 }
 
@@ -336,69 +321,68 @@ fn whole(x: &Facts, most: u64, cost: u64) -> Facts {
     Facts { cost: 100 + cost, ..Facts::whole(Interval::new(0, most), x.nullable) }
 }
 
-fn characters(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
+fn characters(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
     match subject(args)? {
         (x, []) => Ok(whole(x, x.longest, x.longest * 10)),
-        _ => Err(arguments()),
+        _ => Err(Unfit::TextArguments.into()),
     }
 }
 
 /// A character of UTF-8 has four at most.
-fn bytes(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
+fn bytes(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
     match subject(args)? {
         (x, []) => Ok(whole(x, x.longest * 4, x.longest * 10)),
-        _ => Err(arguments()),
+        _ => Err(Unfit::TextArguments.into()),
     }
 }
 
-fn found(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
+fn found(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
     match subject(args)? {
         // An empty text is found at 1.
         (x, [what]) => Ok(whole(x, x.longest.max(1), x.longest * (10 + constant(what)?))),
-        _ => Err(arguments()),
+        _ => Err(Unfit::TextArguments.into()),
     }
 }
 
-fn replaced(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
+fn replaced(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
     match subject(args)? {
         (x, [from, to]) => {
             let (from, to) = (constant(from)?, constant(to)?);
             let times = x.longest.checked_div(from).unwrap_or(0);
             made(x, x.longest.max(times * to + from), 20 + 20 * from + 2 * to)
         }
-        _ => Err(arguments()),
+        _ => Err(Unfit::TextArguments.into()),
     }
 }
 
-fn translated(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
+fn translated(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
     match subject(args)? {
         (x, [from, to]) => made(x, x.longest, 20 + 20 * constant(from)? + constant(to)?),
-        _ => Err(arguments()),
+        _ => Err(Unfit::TextArguments.into()),
     }
 }
 
-fn split(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
+fn split(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
     match subject(args)? {
         (x, [delimiter, n]) => match place(n)? {
             1.. => made(x, x.longest, 20 + 20 * constant(delimiter)?),
-            _ => Err(Refusal::new("split_part of a field before the first")
-                .hint("Fields count from 1: split_part(note, ' ', 1).")),
+            _ => Err(Text::Field.into()),
         },
-        _ => Err(arguments()),
+        _ => Err(Unfit::TextArguments.into()),
     }
 }
 
-fn started(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
+fn started(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
     match subject(args)? {
         (x, [with]) => Ok(Facts::truth(x.nullable, 100 + constant(with)? + x.longest)),
-        _ => Err(arguments()),
+        _ => Err(Unfit::TextArguments.into()),
     }
 }
 
-fn hashed(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
+fn hashed(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
     match subject(args)? {
         (x, []) => Ok(Facts { longest: 32, ..made(x, x.longest.max(32), 10)? }),
-        _ => Err(arguments()),
+        _ => Err(Unfit::TextArguments.into()),
     }
 }
 
@@ -416,8 +400,8 @@ fn called(s: &Scalar, args: &[Scalar], _: &Param, print: Print) -> String {
     format!("pg_catalog.{quote}{}{quote}({})", f.name, args.join(", "))
 }
 
-fn joined(args: &[Scalar], _: &Param) -> std::result::Result<Facts, Refusal> {
-    let [a, b] = args else { return Err(arguments()) };
+fn joined(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
+    let [a, b] = args else { return Err(Unfit::TextArguments.into()) };
     subject(args)?;
     let (other, _) = subject(std::slice::from_ref(b))?;
     let longest = a.facts.longest.saturating_add(other.longest);

@@ -7,14 +7,15 @@
 
 use super::facts::Facts;
 use super::print::Print;
-use super::refusal::Refusal;
+use super::refusal::Result;
 use super::{Param, Scalar};
 use super::{
     casts, choice, comparison, dates, formats, functions, json, made, numbers, regex, strings, text, times,
 };
+use crate::refusals::value::Value;
 
 /// Computes the facts of a result.
-pub(super) type Rule = fn(&[Scalar], &Param) -> Result<Facts, Refusal>;
+pub(super) type Rule = fn(&[Scalar], &Param) -> Result<Facts, Value>;
 
 /// Prints a result from its arguments.
 pub(super) type Text = fn(&Scalar, &[Scalar], &Param, Print) -> String;

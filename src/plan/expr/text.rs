@@ -2,10 +2,11 @@
 
 use super::facts::Facts;
 use super::print::{Print, string};
-use super::refusal::{Refusal, Result, refused};
+use super::refusal::{Result, refused};
 use super::scalar::{Param, Scalar};
 use super::table::{Entry, Function};
-use crate::refusals::value::Value;
+use crate::refusals::text::Text;
+use crate::refusals::value::{Unfit, Value};
 use sql::ast::Pos;
 
 /// Patterns look at so many characters of a text, and at no more.
@@ -64,16 +65,15 @@ fn ends_in_escape(pattern: &str, escape: Option<&str>) -> bool {
     false
 }
 
-fn rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
+fn rule(args: &[Scalar], param: &Param) -> Result<Facts, Value> {
     let ([x], Param::Pattern { pattern, escape, insensitive }) = (args, param) else {
-        return Err(Refusal::new("LIKE of this"));
+        return Err(Unfit::Like.into());
     };
     if !x.facts.ty.is_text() || !x.facts.canonical || ends_in_escape(pattern, escape.as_deref()) {
-        return Err(Refusal::new("LIKE of this"));
+        return Err(Unfit::Like.into());
     }
     if pattern.matches('%').count() > MOST_WILDCARDS {
-        return Err(Refusal::new("LIKE with more than 100 wildcards")
-            .hint("Write several conditions, or a shorter pattern."));
+        return Err(Text::Wildcards(MOST_WILDCARDS).into());
     }
     let run = pattern.split('%').map(|s| s.chars().count()).max().unwrap_or(0);
     let each = LONGEST_TEXT.saturating_mul(u64::try_from(run).unwrap_or(u64::MAX).saturating_add(2));

@@ -7,11 +7,13 @@
 use super::casts;
 use super::facts::{Declared, Facts, OF_FLOAT, Phys, Proven, int_limit};
 use super::print::{Print, ZONE, moment, number, string, within};
-use super::refusal::{Refusal, Result, mismatch, refuse};
+use super::refusal::{Result, refused};
 use super::scalar::{Node, Param, Scalar};
 use super::table::{Entry, Function};
 use crate::expr::domain::{self, Domain};
 use crate::expr::interval::Interval;
+use crate::refusals::moment::Moment;
+use crate::refusals::value::{Unfit, Value};
 use bigdecimal::{BigDecimal, ToPrimitive};
 use schema::SqlType;
 use schema::time::{self, DAY};
@@ -155,10 +157,7 @@ pub(super) fn literal(text: &str, ty: &SqlType, pos: Pos) -> Result<Scalar> {
     let Some(at) = policy::from_iso(text) else {
         return match is_iso(text, ty) {
             true => constant(text.to_owned(), facts),
-            false => Err(read_by_settings(
-                pos,
-                "Write it as '2024-01-31 08:30:00'; or with its type, as in DATE '31.1.2024', which is read as the session is set.",
-            )),
+            false => refused(Moment::Settings, pos),
         };
     };
     if *ty == SqlType::Timestamptz && !text.ends_with("+00") {
@@ -184,11 +183,6 @@ pub(super) fn literal(text: &str, ty: &SqlType, pos: Pos) -> Result<Scalar> {
     )
 }
 
-/// The refusal of a constant that sessions read differently.
-pub(super) fn read_by_settings(pos: Pos, instead: &str) -> answer::ClientError {
-    refuse("a constant time that settings read", pos).hint(instead)
-}
-
 /// A string constant of a time of day, as `08:30:00` or `8:30`.
 pub(super) fn clock(text: &str, pos: Pos) -> Result<Scalar> {
     let parts: Vec<&str> = text.trim().split(':').collect();
@@ -201,7 +195,7 @@ pub(super) fn clock(text: &str, pos: Pos) -> Result<Scalar> {
     let text = match parts.as_slice() {
         [h, m] if digits(h, 1) && digits(m, 2) => format!("{h:0>2}:{m}:00"),
         [h, m, s] if digits(h, 1) && digits(m, 2) && second(s) => format!("{h:0>2}:{m}:{s}"),
-        _ => return Err(read_by_settings(pos, "Write it as '08:30:00'.")),
+        _ => return refused(Moment::ClockSettings, pos),
     };
     Ok(Scalar::of(Node::Text(text), Facts::of_type(SqlType::Time, false)))
 }
@@ -249,14 +243,14 @@ pub(super) fn micros(i: &Interval) -> Option<(i64, i64)> {
 }
 
 /// A date or timestamp as a function takes it.
-fn argument(args: &[Scalar]) -> std::result::Result<&Scalar, Refusal> {
+fn argument(args: &[Scalar]) -> Result<&Scalar, Value> {
     match args {
         [x] if x.facts.ty.is_datetime()
             && (x.facts.span.inside(&years()) || matches!(x.node, Node::Null)) =>
         {
             Ok(x)
         }
-        _ => Err(Refusal::new("a function of a time that may be infinite")),
+        _ => Err(Unfit::Infinite.into()),
     }
 }
 
@@ -292,23 +286,20 @@ pub(super) fn extract(field: &str, x: Scalar, ty: SqlType, pos: Pos) -> Result<S
         return super::dates::extract(field, x, ty, pos);
     }
     if !x.facts.ty.is_datetime() && x.facts.ty != SqlType::Time {
-        return Err(mismatch("EXTRACT needs a date, a time, a timestamp or an interval", pos));
+        return refused(Moment::ExtractOf, pos);
     }
     let Some((field, ..)) = FIELDS.iter().find(|(f, ..)| *f == field) else {
-        let names: Vec<&str> = FIELDS.iter().map(|f| f.0).collect();
-        return Err(
-            refuse(&format!("EXTRACT of {field}"), pos).hint(format!("Fields are {}.", names.join(", ")))
-        );
+        let fields = FIELDS.iter().map(|f| f.0).collect();
+        return refused(Moment::Field { field: field.to_owned(), fields }, pos);
     };
     if x.facts.ty == SqlType::Date
         && matches!(*field, "hour" | "minute" | "second" | "milliseconds" | "microseconds")
     {
-        return Err(mismatch("a date has no time of day", pos));
+        return refused(Moment::NoClock, pos);
     }
     if x.facts.ty == SqlType::Time {
         if !CLOCK.contains(field) && *field != "epoch" {
-            return Err(mismatch("a time of day has no such field", pos)
-                .hint(format!("Fields of a time are {} and epoch.", CLOCK.join(", "))));
+            return refused(Moment::ClockField(CLOCK), pos);
         }
         // Of a timestamp's time these fields are the timestamp's, and their hours end at 23.
         if let Node::Cast(of) = &x.node
@@ -325,9 +316,7 @@ pub(super) fn extract(field: &str, x: Scalar, ty: SqlType, pos: Pos) -> Result<S
 /// Functions of constants that are not surely within the years 1 to 9999 are left to PostgreSQL, above the release.
 pub(super) fn bounded_constant(x: Scalar, pos: Pos) -> Result<Scalar> {
     match x.node {
-        Node::Text(_) if !x.facts.span.inside(&years()) => {
-            Err(refuse("a function of this constant time", pos).hint("Write it as '2024-01-31 08:30:00'."))
-        }
+        Node::Text(_) if !x.facts.span.inside(&years()) => refused(Moment::Constant, pos),
         _ => Ok(guarded(x)),
     }
 }
@@ -385,15 +374,15 @@ fn field_span(field: &str, ty: &SqlType, of: &Interval) -> Interval {
     }
 }
 
-fn extract_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
-    let Param::Field(field, ty) = param else { return Err(Refusal::new("EXTRACT without a field")) };
+fn extract_rule(args: &[Scalar], param: &Param) -> Result<Facts, Value> {
+    let Param::Field(field, ty) = param else { return Err(Unfit::Extract.into()) };
     // No time of day is infinite.
     let x = match args {
         [x] if x.facts.ty == SqlType::Time && (CLOCK.contains(field) || *field == "epoch") => x,
         _ => argument(args)?,
     };
     let Some((_, _, _, whole)) = FIELDS.iter().find(|(f, ..)| f == field) else {
-        return Err(Refusal::new("EXTRACT of this field"));
+        return Err(Unfit::ExtractField.into());
     };
     let (span, bound) = match x.node {
         Node::Null => (Interval::point(0.into()), Interval::point(0.into())),
@@ -426,18 +415,15 @@ fn extract_text(_: &Scalar, args: &[Scalar], param: &Param, print: Print) -> Str
 /// date_trunc of a constant unit.
 pub(super) fn date_trunc(unit: &str, x: Scalar, pos: Pos) -> Result<Scalar> {
     if x.facts.ty == SqlType::Time {
-        return Err(refuse("date_trunc of a time, which is an interval,", pos)
-            .hint("Cut the timestamp: date_trunc('hour', ts)::time."));
+        return refused(Moment::TruncTime, pos);
     }
     if !x.facts.ty.is_datetime() {
-        return Err(mismatch("date_trunc needs a date or a timestamp", pos));
+        return refused(Moment::TruncOf, pos);
     }
     let wanted = unit.to_lowercase();
     let Some((unit, _)) = domain::TRUNC_UNITS.iter().find(|(u, _)| *u == wanted.trim_end_matches('s')) else {
-        let names: Vec<&str> = domain::TRUNC_UNITS.iter().map(|u| u.0).collect();
-        return Err(
-            refuse(&format!("date_trunc to {wanted}"), pos).hint(format!("Units are {}.", names.join(", ")))
-        );
+        let units = domain::TRUNC_UNITS.iter().map(|u| u.0).collect();
+        return refused(Moment::Unit { unit: wanted, units }, pos);
     };
     // What was cut to a finer unit of the clock is cut further.
     if let Node::Apply(f, args, Param::Field(inner, _)) = &x.node
@@ -481,9 +467,9 @@ pub(crate) fn truncated(unit: &'static str, x: &Scalar) -> Option<Scalar> {
     Scalar::apply(&TRUNC, vec![x.clone()], Param::Field(unit, ty)).ok()
 }
 
-fn trunc_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
+fn trunc_rule(args: &[Scalar], param: &Param) -> Result<Facts, Value> {
     let x = argument(args)?;
-    let Param::Field(unit, ty) = param else { return Err(Refusal::new("date_trunc without a unit")) };
+    let Param::Field(unit, ty) = param else { return Err(Unfit::Trunc.into()) };
     // A time that was cast is enumerated as it was before: which moment it is depends on the zone.
     let source = match &x.node {
         Node::Cast(inner) if inner.facts.ty.is_datetime() => inner,

@@ -4,11 +4,13 @@ use super::casts;
 use super::dates::{constant_parts, moments, moved};
 use super::facts::Facts;
 use super::print::{Print, string};
-use super::refusal::{Refusal, Result, mismatch, refuse};
+use super::refusal::{Result, refused};
 use super::scalar::{Param, Scalar};
 use super::table::Function;
 use super::times::bounded_constant;
 use crate::expr::interval::Interval;
+use crate::refusals::moment::Moment;
+use crate::refusals::value::{Unfit, Value};
 use schema::SqlType;
 use schema::time::{DAY, MICROS_PER_SECOND};
 use sql::ast::Pos;
@@ -18,13 +20,11 @@ const ZONE: Function = Function::plain("timezone", zone_rule, zone_text);
 /// `x AT TIME ZONE zone`
 pub(super) fn at_time_zone(x: Scalar, zone: &str, pos: Pos) -> Result<Scalar> {
     if !is_plain_zone(zone) {
-        return Err(refuse("AT TIME ZONE with this zone", pos).hint(
-            "Write a name, such as 'Europe/Berlin' or 'UTC'; rules in POSIX notation are not supported.",
-        ));
+        return refused(Moment::Zone, pos);
     }
     let x = if x.facts.ty == SqlType::Date { casts::to_time(x, SqlType::Timestamptz, pos)? } else { x };
     if !x.facts.ty.is_datetime() {
-        return Err(mismatch("AT TIME ZONE needs a timestamp", pos));
+        return refused(Moment::ZoneOf, pos);
     }
     Scalar::apply(&ZONE, vec![bounded_constant(x, pos)?], Param::Zone(zone.to_owned())).map_err(|e| e.at(pos))
 }
@@ -64,11 +64,11 @@ fn is_offset(zone: &str) -> bool {
 pub(super) fn at_offset(x: Scalar, offset: &str, pos: Pos) -> Result<Scalar> {
     let parts = constant_parts(offset, pos)?;
     if !is_short(parts) {
-        return Err(refuse("AT TIME ZONE with this offset", pos).hint("Offsets are below 16 hours."));
+        return refused(Moment::Offset, pos);
     }
     let x = if x.facts.ty == SqlType::Date { casts::to_time(x, SqlType::Timestamptz, pos)? } else { x };
     if !x.facts.ty.is_datetime() {
-        return Err(mismatch("AT TIME ZONE needs a timestamp", pos));
+        return refused(Moment::ZoneOf, pos);
     }
     Scalar::apply(&ZONE, vec![bounded_constant(x, pos)?], Param::Interval(parts)).map_err(|e| e.at(pos))
 }
@@ -78,9 +78,9 @@ fn is_short([months, days, micros]: [i64; 3]) -> bool {
     (months, days) == (0, 0) && micros.abs() < 16 * 3_600 * MICROS_PER_SECOND
 }
 
-fn zone_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refusal> {
+fn zone_rule(args: &[Scalar], param: &Param) -> Result<Facts, Value> {
     let ([x], true) = (args, moments(args)) else {
-        return Err(Refusal::new("AT TIME ZONE of this"));
+        return Err(Unfit::ZoneOf.into());
     };
     let known = match param {
         Param::Zone(zone) => is_plain_zone(zone),
@@ -90,10 +90,10 @@ fn zone_rule(args: &[Scalar], param: &Param) -> std::result::Result<Facts, Refus
     let ty = match &x.facts.ty {
         SqlType::Timestamp => SqlType::Timestamptz,
         SqlType::Timestamptz => SqlType::Timestamp,
-        _ => return Err(Refusal::new("AT TIME ZONE of this")),
+        _ => return Err(Unfit::ZoneOf.into()),
     };
     if !known {
-        return Err(Refusal::new("AT TIME ZONE with this zone"));
+        return Err(Unfit::Zone.into());
     }
     // Local time is within a day of UTC.
     let f = |i: &Interval| moved(i, Some, DAY);

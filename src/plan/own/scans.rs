@@ -228,7 +228,6 @@ impl Columns for Scans<'_> {
         Some(ColumnInfo {
             column: c,
             nullable: scan.nullable || !c.not_null,
-            table: &table.name,
             public_table: public.then_some(index),
         })
     }

@@ -4,11 +4,14 @@ pub(crate) mod aggregate;
 pub(crate) mod group;
 pub(crate) mod interval;
 pub(crate) mod join;
+pub(crate) mod moment;
+pub(crate) mod number;
 pub(crate) mod price;
 pub(crate) mod returned;
 pub(crate) mod set_operation;
 pub(crate) mod stream;
 pub(crate) mod subquery;
+pub(crate) mod text;
 pub(crate) mod value;
 pub(crate) mod within;
 mod words;
@@ -19,6 +22,8 @@ use answer::ClientError;
 use group::Group;
 use interval::Interval;
 use join::Join;
+use moment::Moment;
+use number::Number;
 use policy::Policy;
 use price::Price;
 use returned::{By, Returned};
@@ -26,7 +31,8 @@ use set_operation::SetOperation;
 use sql::ast::*;
 use stream::Question;
 use subquery::Subquery;
-use value::Value;
+use text::{Member, Pattern, Text};
+use value::{Unfit, Value};
 use within::Within;
 
 /// A reason, by its subject, and where it is in the statement.
@@ -67,6 +73,19 @@ macro_rules! placed {
 }
 
 placed!(Aggregation, Group, Interval, Join, Price, Question, Returned, SetOperation, Subquery, Value, Within);
+
+/// Reasons of one kind of values, which are those of values.
+macro_rules! of_values {
+    ($($kind:ident),*) => {$(
+        impl std::convert::From<$kind> for Value {
+            fn from(reason: $kind) -> Self {
+                Self::$kind(reason)
+            }
+        }
+    )*};
+}
+
+of_values!(Member, Moment, Number, Pattern, Text, Unfit);
 
 pub(crate) fn undrawn(e: dp::DpError) -> ClientError {
     Price::Undrawn(e).at(None).into()

@@ -1,14 +1,30 @@
 //! Refusals of expressions over single rows.
 
+use super::moment::Moment;
+use super::number::Number;
+use super::text::{Member, Pattern, Text};
 use schema::SqlType;
 
 /// What is wrong with an expression.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
+    Member(Member),
+    Moment(Moment),
+    Number(Number),
+    Pattern(Pattern),
+    Text(Text),
+    Unfit(Unfit),
+    /// A value that stands for others, which are equal and look different.
+    StandIn,
+    /// LEAST or GREATEST of what has no order here.
+    Least,
     /// A number without bounds: this column, or what is computed.
     Unbounded(Option<String>),
     /// A text that is no value of a type, which is called so.
-    Invalid { ty: &'static str, text: Option<String> },
+    Invalid {
+        ty: &'static str,
+        text: Option<String>,
+    },
     /// A pattern that ends in its escape character.
     Escape,
     /// No condition, where this asks for one.
@@ -47,8 +63,6 @@ pub(crate) enum Value {
     Array,
     /// An item's number.
     Output,
-    /// A member of what has none.
-    Member,
     /// Branches of several types.
     Branches,
     /// No truth value where AND, OR or NOT asks for one.
@@ -108,4 +122,40 @@ pub(crate) enum Constant {
     Like,
     /// A regular expression.
     Pattern,
+}
+
+/// Arguments for which a rule has no facts: calls see to it that no rule gets any, and a rule trusts nobody.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Unfit {
+    Arguments,
+    TextArguments,
+    Function,
+    Even,
+    Trimmed,
+    CharOf,
+    CharFormat,
+    Read,
+    ReadSpelled,
+    Truth,
+    Infinite,
+    Extract,
+    ExtractField,
+    Trunc,
+    Like,
+    Pattern,
+    Place,
+    Cut,
+    Length,
+    Concat,
+    MemberOf,
+    MemberRead,
+    Shift,
+    Days,
+    Difference,
+    Age,
+    AgeField,
+    ZoneOf,
+    Zone,
+    MakeDate,
+    MakeTimestamp,
 }

@@ -19,6 +19,10 @@ pub(crate) enum Within {
     WindowFull,
     /// A window that tells rows apart by a type of which nothing is known.
     WindowType,
+    /// A call or clause of this name, over a type of which nothing is known.
+    Type(String),
+    /// A call or clause over texts that are equal in several spellings.
+    Collation(String),
     /// A frame of RANGE with an offset, over more than one number.
     FrameTies,
     /// A frame of RANGE that moves, under this call, which cannot leave rows behind.

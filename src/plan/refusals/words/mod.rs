@@ -4,16 +4,19 @@ mod aggregate;
 mod group;
 mod interval;
 mod join;
+mod moment;
+mod number;
 mod price;
 mod returned;
 mod set_operation;
 mod stream;
 mod subquery;
+mod text;
 mod value;
 mod within;
 
 use super::Refusal;
-use answer::ClientError;
+use answer::{ClientError, SqlState};
 use schema::SqlType;
 
 impl From<Refusal> for ClientError {
@@ -40,6 +43,10 @@ impl From<Refusal> for ClientError {
 /// A type as analysts write it.
 fn shown(ty: &SqlType) -> String {
     ty.sql_name().replace("pg_catalog.", "")
+}
+
+fn mismatch(what: &str) -> ClientError {
+    ClientError::new(SqlState::DATATYPE_MISMATCH, what).hint("Add a cast, or compare values of one type.")
 }
 
 fn unsupported(what: &str) -> ClientError {

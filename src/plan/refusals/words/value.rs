@@ -1,16 +1,22 @@
 //! Expressions.
 
-use super::{shown, unsupported};
-use crate::refusals::value::{Constant, Value};
+use super::{mismatch, shown, unsupported};
+use crate::refusals::value::{Constant, Unfit, Value};
 use answer::{ClientError, SqlState};
 
 impl Value {
     pub(super) fn words(self) -> ClientError {
-        let mismatch = |what: &str| {
-            ClientError::new(SqlState::DATATYPE_MISMATCH, what)
-                .hint("Add a cast, or compare values of one type.")
-        };
         match self {
+            Self::Member(r) => r.words(),
+            Self::Moment(r) => r.words(),
+            Self::Number(r) => r.words(),
+            Self::Pattern(r) => r.words(),
+            Self::Text(r) => r.words(),
+            Self::Unfit(r) => r.words(),
+            Self::StandIn => unsupported("a function of a value that another of the unit's may stand for, which is equal and looks different,")
+                .hint("Values may be compared: d > interval '1 day'. Or compute in the subquery, before rows are grouped, merged or ordered."),
+            Self::Least => unsupported("LEAST and GREATEST of anything but numbers and dates")
+                .hint("Write which: CASE WHEN plan < 'month' THEN plan ELSE 'month' END."),
             Self::Unbounded(column) => unbounded(column.as_deref()),
             Self::Invalid { ty, text } => {
                 let text = text.map(|t| format!(": \"{t}\"")).unwrap_or_default();
@@ -56,7 +62,6 @@ impl Value {
             Self::List => unsupported("an IN list of anything but constants").hint("Write a = b OR a = c."),
             Self::Array => unsupported("ARRAY over private rows"),
             Self::Output => unsupported("this reference"),
-            Self::Member => unsupported("a member of this"),
             Self::Branches => mismatch("the branches have types that do not fit"),
             Self::Truth => mismatch("argument must be of type boolean"),
             Self::Compared => unsupported("a comparison of this type"),
@@ -92,6 +97,44 @@ impl Value {
                 .hint("Compare with it: WHERE x <> 'NaN'."),
             Self::Long => unsupported("a constant of more than 60 digits"),
         }
+    }
+}
+
+impl Unfit {
+    fn words(self) -> ClientError {
+        unsupported(match self {
+            Self::Arguments => "this number of arguments",
+            Self::TextArguments => "this number of arguments of a function of text",
+            Self::Function => "this function",
+            Self::Even => "rounding to even at digits",
+            Self::Trimmed => "digits of this",
+            Self::CharOf => "to_char of this",
+            Self::CharFormat => "to_char with this format",
+            Self::Read => "a text as a number",
+            Self::ReadSpelled => "a cast of text with a nondeterministic collation",
+            Self::Truth => "a truth value as a number",
+            Self::Infinite => "a function of a time that may be infinite",
+            Self::Extract => "EXTRACT without a field",
+            Self::ExtractField => "EXTRACT of this field",
+            Self::Trunc => "date_trunc without a unit",
+            Self::Like => "LIKE of this",
+            Self::Pattern => "a pattern over this",
+            Self::Place => "a place on a grid",
+            Self::Cut => "a part of this",
+            Self::Length => "a function of a text of unknown length",
+            Self::Concat => "concat without arguments",
+            Self::MemberOf => "a member of this",
+            Self::MemberRead => "a member of anything but a column of type jsonb",
+            Self::Shift => "a shift of this",
+            Self::Days => "days added to this",
+            Self::Difference => "a difference of these",
+            Self::Age => "an age of this",
+            Self::AgeField => "a field of this age",
+            Self::ZoneOf => "AT TIME ZONE of this",
+            Self::Zone => "AT TIME ZONE with this zone",
+            Self::MakeDate => "make_date of these",
+            Self::MakeTimestamp => "make_timestamp of so many numbers",
+        })
     }
 }
 

@@ -32,6 +32,12 @@ impl Within {
             Self::WindowType => unsupported("a window over values of this type, of one unit's rows,").hint(
                 "Order and partition by numbers, texts or times, or by a member of a json value: payload ->> 'kind'.",
             ),
+            Self::Type(what) => {
+                unsupported(&format!("{what} over values of this type, of one unit's rows,"))
+            }
+            Self::Collation(what) => {
+                unsupported(&format!("{what} over a nondeterministic collation, of one unit's rows,"))
+            }
             Self::FrameTies => unsupported("a frame of RANGE with an offset over an order that may leave ties")
                 .hint("Write ROWS or GROUPS, or order an aggregate by one number."),
             Self::FrameMoves(call) => unsupported(&format!("{call} over a frame of RANGE that moves"))
