@@ -31,7 +31,7 @@ impl Stop {
     pub(crate) fn refused(self) -> Box<ClientError> {
         match self {
             Self::Refused(e) => e,
-            Self::Cap(cap) => Box::new(cap.refused()),
+            Self::Cap(cap) => Box::new(cap.refused().into()),
         }
     }
 }

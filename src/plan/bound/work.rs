@@ -13,12 +13,12 @@ use crate::algebra::equivalence_classes::compared_exactly;
 use crate::algebra::source::{Branch, Leaf, Over, PrivateSource, Scan, SetTree, Tree};
 use crate::expr::{Node, Scalar};
 use crate::facts::Facts;
-use crate::normalise::cap::{Cap, too_many, unnarrowed};
+use crate::normalise::cap::{Cap, unnarrowed};
 use crate::own::row_bounds::first_rows;
 use crate::own::scans::Scans;
+use crate::refusals::Refusal;
 use crate::refusals::join::Join;
 use crate::stop::Stop;
-use answer::ClientError;
 use policy::{Policy, Privacy};
 use sql::ast::{BinaryOp, BindingId, Pos};
 use std::collections::BTreeSet;
@@ -88,7 +88,7 @@ pub(crate) fn bound(
     let steps = steps.saturating_add(judge.sets(&source.scans)?.saturating_mul(own.public));
     let limit = policy.limits.max_row_cost;
     if steps > limit {
-        return Err(too_many(steps, limit, own.private > 1, pos).into());
+        return Err(Join::Steps { steps, limit, joined: own.private > 1 }.at(pos).into());
     }
     Ok(Work { fan_out: own.public, steps })
 }
@@ -377,8 +377,8 @@ impl Judge<'_> {
         s.children().into_iter().try_fold(asked, |sum, c| Ok(sum.and(self.subqueries(c, around)?)))
     }
 
-    fn too_wide(&self, product: u64, limit: u64) -> ClientError {
-        Join::FanOut { product, limit }.at(self.pos).into()
+    fn too_wide(&self, product: u64, limit: u64) -> Refusal {
+        Join::FanOut { product, limit }.at(self.pos)
     }
 }
 

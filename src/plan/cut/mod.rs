@@ -14,16 +14,18 @@ use crate::normalise::{self, Around, Rewrite, Site, mixed_union};
 use crate::own::given::{Given, Stage};
 use crate::own::relation::{Place, Reading, Relation};
 use crate::own::scope::Scope;
-use crate::refusals::{
-    cut as cut_off, mixed, ordered_rows, position, rows_of_units, sets_of_rows, unsupported,
-};
+use crate::refusals::group::Group;
+use crate::refusals::meeting::Meeting;
+use crate::refusals::returned::Returned;
+use crate::refusals::set_operation::SetOperation;
+use crate::refusals::within::Within;
+use crate::refusals::{Refusal, position, rows_of_units};
 use crate::release::{self, Builder, Release};
 use crate::stop::Stop;
 use crate::syntax::conditions;
 use crate::syntax::grouping::{has_aggregate, has_windows, released_keys};
 use crate::syntax::subqueries::{correlated, is_correlated};
 use crate::{Settings, groups};
-use answer::ClientError;
 use grouping_sets::GroupingSets;
 use policy::Policy;
 use schema::SqlType;
@@ -220,7 +222,7 @@ impl<'a> Walk<'a> {
                 if rel == RelationKind::Private
                     && (q.limit.is_some() || q.offset.is_some() || !q.order_by.is_empty())
                 {
-                    return Err(ordered_rows(position(body)).into());
+                    return Err(Returned::Ordered.at(position(body)).into());
                 }
                 for o in &q.order_by {
                     self.subqueries(&o.expr, rel)?;
@@ -243,7 +245,7 @@ impl<'a> Walk<'a> {
                     // The union comes out as released rows, once it is written anew.
                     return match self.is_rewritten(&Site::Mixed(body, &private))? {
                         true => Ok(RelationKind::Released),
-                        false => Err(mixed(position(left)).into()),
+                        false => Err(SetOperation::Mixed.at(position(left)).into()),
                     };
                 }
                 Ok(kinds.into_iter().fold(RelationKind::Public, RelationKind::or))
@@ -277,7 +279,7 @@ impl<'a> Walk<'a> {
             From::Relation { binding, query, pos, .. } => {
                 match (self.bindings.get(*binding).map(|b| &b.source), query) {
                     (Some(Source::Table(t)), _) if *t < self.policy.tables.len() => self.tables.push(*t),
-                    (Some(Source::Table(_)), _) => return Err(unsupported("this table", *pos).into()),
+                    (Some(Source::Table(_)), _) => return Err(Refusal::Unread("table", *pos).into()),
                     (Some(Source::Own(_) | Source::Cte(_)), _) => {}
                     (_, Some(q)) => {
                         let before = self.released;
@@ -285,7 +287,7 @@ impl<'a> Walk<'a> {
                         self.kinds.derived.insert(*binding, rel);
                         self.derived.insert(*binding, before..self.released);
                     }
-                    _ => return Err(unsupported("this FROM", *pos).into()),
+                    _ => return Err(Refusal::Unread("FROM", *pos).into()),
                 }
                 kinds.push(self.kind_of(*binding));
             }
@@ -352,19 +354,17 @@ impl<'a> Walk<'a> {
         let mut own = BTreeSet::new();
         s.from.iter().for_each(|f| f.bindings(&mut own));
         if let Some(e) = above.iter().find_map(|e| correlated(e, &own, &rows)) {
-            return Err(unsupported("a subquery that refers to private rows around it", e.pos)
-                .hint("Release each by itself, as a derived table or CTE, and join the results.")
-                .into());
+            return Err(Meeting::Around.at(e.pos).into());
         }
         let of_each = matches!(s.distinct, Distinct::On(_));
         let grouped =
             above.iter().any(|e| has_aggregate(e)) || s.has_group_by() || matches!(s.distinct, Distinct::All);
         if of_each || grouped && self.is_by_unit(s)? || !grouped && has_windows(s) {
             if !s.grouping_sets.is_empty() {
-                return Err(sets_of_rows(s.pos).into());
+                return Err(Within::Sets.at(s.pos).into());
             }
             if behind.cut {
-                return Err(cut_off(s.pos).into());
+                return Err(Within::Ordered.at(s.pos).into());
             }
             // What it is read as, and whether it is of one unit, is seen here first.
             self.relation().selected(None, s, behind.order_by, Place::TOP, s.pos)?;
@@ -372,10 +372,10 @@ impl<'a> Walk<'a> {
         }
         if !grouped {
             if s.having.is_some() {
-                return Err(unsupported("HAVING without an aggregate", s.pos).into());
+                return Err(Group::Having.at(s.pos).into());
             }
             if behind.cut || !behind.order_by.is_empty() {
-                return Err(ordered_rows(s.pos).into());
+                return Err(Returned::Ordered.at(s.pos).into());
             }
             return Ok(RelationKind::Private);
         }
@@ -417,7 +417,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Whether a SELECT over private rows is grouped by the unit.
-    fn is_by_unit(&mut self, s: &Select) -> Result<bool, ClientError> {
+    fn is_by_unit(&mut self, s: &Select) -> Result<bool, Refusal> {
         if let Some(known) = s.id.and_then(|id| self.by_unit.get(&id)) {
             return Ok(*known);
         }
@@ -449,12 +449,7 @@ impl<'a> Walk<'a> {
                     Some(q) if public && !public_rows::is_plain(q, known) => {
                         // What it looks at around it differs from row to row.
                         if is_correlated(q) {
-                            return Err(unsupported(
-                                "LATERAL with aggregates, an order or a limit over public rows",
-                                *pos,
-                            )
-                            .hint("Join the table in FROM: JOIN stations s ON s.station = t.station.")
-                            .into());
+                            return Err(Meeting::Lateral.at(*pos).into());
                         }
                         self.facts.want_rows(PublicRows::relation(*binding, q, known, *pos));
                         Ok(())
@@ -467,11 +462,7 @@ impl<'a> Walk<'a> {
                         let releases = releases.cloned().unwrap_or_default();
                         self.stage_rows(q, releases, *pos)
                     }
-                    _ if kind == Some(RelationKind::Released) => {
-                        Err(unsupported("a join of private rows with these released results", *pos)
-                            .hint("Release each by itself, and join the results.")
-                            .into())
-                    }
+                    _ if kind == Some(RelationKind::Released) => Err(Meeting::Joined.at(*pos).into()),
                     _ => Ok(()),
                 }
             }

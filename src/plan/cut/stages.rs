@@ -14,7 +14,8 @@ use crate::facts::Facts;
 use crate::facts::public_rows;
 use crate::facts::public_rows::MOST_CONSTANTS;
 use crate::own::given::Stage;
-use crate::refusals::unsupported;
+use crate::refusals::meeting::Meeting;
+use crate::refusals::stream::Question;
 use crate::stop::Stop;
 use crate::syntax::grouping::has_aggregate;
 use crate::syntax::renumber::bare;
@@ -75,14 +76,10 @@ impl<'a> Walk<'a> {
         pos: Pos,
     ) -> Result<(), Stop> {
         if self.settings.question {
-            return Err(unsupported("a subquery over private rows in a question to a stream", pos)
-                .hint("Ask for it by itself (SET noisegate.stream TO DEFAULT), and write its answer as a constant.")
-                .into());
+            return Err(Question::Subquery.at(pos).into());
         }
         let Some(select) = q.body.first_select() else {
-            return Err(unsupported("VALUES as a released result among private rows", pos)
-                .hint("Write SELECT instead.")
-                .into());
+            return Err(Meeting::Values.at(pos).into());
         };
         let mut ctes = BTreeMap::new();
         public_rows::definitions(q, self.known(), &mut ctes);
@@ -93,9 +90,7 @@ impl<'a> Walk<'a> {
         let asked = TypesOf::Query(select);
         let Some(types) = self.facts.types(self.types, asked, || query.clone()) else { return Ok(()) };
         if !types.iter().all(is_held) {
-            return Err(unsupported("a released value of this type among private rows", pos)
-                .hint("Cast it to a number, text, date, timestamp or boolean.")
-                .into());
+            return Err(Meeting::Type.at(pos).into());
         }
         let bounds = bounds(q, &self.releases, &types);
         let first = self.stages.last().map_or(0, |s| s.first.saturating_add(s.width()));
@@ -148,13 +143,7 @@ fn most_rows(q: &Query, releases: &[Release], facts: &Facts<'_>) -> usize {
 
 /// More released rows than may meet private ones.
 pub fn too_many(pos: Pos) -> ClientError {
-    ClientError::new(
-        answer::SqlState::PROGRAM_LIMIT_EXCEEDED,
-        format!("more than {MOST_ROWS} released rows meet private ones"),
-    )
-    .detail("Released rows become constants of what is read next.")
-    .hint(format!("Take fewer of them: ORDER BY … LIMIT {MOST_ROWS}."))
-    .at(pos)
+    Meeting::ReleasedRows(MOST_ROWS).at(pos).into()
 }
 
 /// `WITH … SELECT (q)`: of no row it is NULL, and of several PostgreSQL says so. Of rows the query itself.

@@ -6,7 +6,8 @@ use crate::cut::Walk;
 use crate::facts::public_rows;
 use crate::normalise::Site;
 use crate::own::scans;
-use crate::refusals::{private_rows, unsupported};
+use crate::refusals::meeting::Meeting;
+use crate::refusals::returned::Returned;
 use crate::stop::Stop;
 use crate::syntax::conditions;
 use crate::syntax::subqueries::is_correlated;
@@ -38,9 +39,7 @@ impl<'a> Walk<'a> {
                     inner.into_iter().try_for_each(|e| self.subqueries(e, RelationKind::Private))?;
                 }
                 if self.released > before {
-                    return Err(unsupported("a released result in a subquery over private rows", e.pos)
-                        .hint("Release each by itself, and join the results.")
-                        .into());
+                    return Err(Meeting::InSubquery.at(e.pos).into());
                 }
             }
             ExprKind::Subquery(q) if around == RelationKind::Private && self.is_asked(q, false) => {}
@@ -48,7 +47,7 @@ impl<'a> Walk<'a> {
                 let before = self.released;
                 let rel = self.query(q)?;
                 if rel == RelationKind::Private {
-                    return Err(private_rows(e.pos).into());
+                    return Err(Returned::Rows.at(e.pos).into());
                 }
                 if rel == RelationKind::Released && around == RelationKind::Private {
                     return self.stage(q, before..self.released, e.pos);
@@ -61,9 +60,7 @@ impl<'a> Walk<'a> {
                     return Ok(());
                 }
                 if self.released > before && around == RelationKind::Public {
-                    return Err(unsupported("a private subquery in a query over public rows", e.pos)
-                        .hint("Release it by itself: SELECT (SELECT count(*) FROM …).")
-                        .into());
+                    return Err(Meeting::InPublic.at(e.pos).into());
                 }
             }
             ExprKind::InQuery { query, .. }
@@ -100,16 +97,9 @@ impl<'a> Walk<'a> {
                     || (inside == RelationKind::Private && around == RelationKind::Private);
                 if !allowed || self.released > before {
                     let released = inside == RelationKind::Released && around == RelationKind::Private;
-                    let hint = match &e.kind {
-                        ExprKind::Exists { .. } if released && is_correlated(query) => {
-                            "Write IN: t.station IN (SELECT x.station FROM (SELECT station, count(*) AS n FROM trips GROUP BY station) x WHERE n > 5)."
-                        }
-                        _ => "Compare a count: (SELECT count(*) FROM … WHERE …) > 10.",
-                    };
-                    return Err(unsupported("IN or EXISTS over a private subquery", e.pos)
-                        .detail("Whether a row is there would be told without noise.")
-                        .hint(hint)
-                        .into());
+                    let exists = matches!(e.kind, ExprKind::Exists { .. });
+                    let tied = exists && released && is_correlated(query);
+                    return Err(Meeting::Members { tied }.at(e.pos).into());
                 }
             }
             _ => {}

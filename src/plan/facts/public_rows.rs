@@ -2,7 +2,9 @@
 //! ones, series of constants. PostgreSQL is asked for them before the statement is planned, and they become constants of
 //! it: they say nothing of private rows, and a fetch, which is certified from its text, holds their values.
 
-use answer::{ClientError, SqlState};
+use crate::refusals::Refusal;
+use crate::refusals::meeting::Meeting;
+use answer::ClientError;
 use sql::ast::*;
 use std::collections::BTreeMap;
 
@@ -92,7 +94,7 @@ impl PublicRows {
     ) -> Result<(), ClientError> {
         let most = self.most(max_in_list);
         if rows.len() > most {
-            return Err(self.too_many(most));
+            return Err(self.too_many(most).into());
         }
         match &self.place {
             Place::Relation(binding) => {
@@ -137,16 +139,11 @@ impl PublicRows {
         Ok(())
     }
 
-    fn too_many(&self, most: usize) -> ClientError {
-        if matches!(self.place, Place::Value(_)) {
-            let message = "more than one row returned by a subquery used as an expression";
-            return ClientError::new(SqlState(*b"21000"), message).at(self.pos);
+    fn too_many(&self, most: usize) -> Refusal {
+        match self.place {
+            Place::Value(_) => Meeting::Value.at(self.pos),
+            Place::Relation(_) | Place::Members(_) => Meeting::PublicRows(most).at(self.pos),
         }
-        let message = format!("more than {most} computed public rows meet private ones");
-        ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message)
-            .detail("Public rows that are grouped, ordered, cut or generated become constants of the statement.")
-            .hint("Compute fewer, or ask the owner of the data for a public table of them, which is joined as it is.")
-            .at(self.pos)
     }
 }
 

@@ -6,8 +6,8 @@
 
 use super::rule::{Around, Entry, Rewrite, Site};
 use crate::facts::Facts;
-use crate::refusals::unsupported;
-use answer::ClientError;
+use crate::refusals::Refusal;
+use crate::refusals::aggregate::Aggregation;
 use policy::Policy;
 use sql::ast::*;
 
@@ -32,12 +32,12 @@ struct Ages {
 }
 
 impl Rewrite for Ages {
-    fn put(&self, statement: &mut Statement, _: &Policy, _: &Facts<'_>) -> Result<bool, ClientError> {
+    fn put(&self, statement: &mut Statement, _: &Policy, _: &Facts<'_>) -> Result<bool, Refusal> {
         Ok(without_ages(&mut statement.query, self.select))
     }
 
-    fn refused(&self) -> ClientError {
-        unsupported("a sum or an average of ages", self.pos)
+    fn refused(&self) -> Refusal {
+        Aggregation::AgesWhole.at(self.pos)
     }
 }
 

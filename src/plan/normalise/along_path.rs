@@ -8,9 +8,9 @@
 
 use super::rule::{Around, Entry, Rewrite, Site};
 use crate::facts::Facts;
-use crate::refusals::unsupported;
+use crate::refusals::Refusal;
+use crate::refusals::subquery::Subquery;
 use crate::syntax::conditions::{conjuncts, single};
-use answer::ClientError;
 use policy::{Policy, Privacy};
 use sql::ast::*;
 
@@ -93,7 +93,7 @@ impl AlongPath {
 }
 
 impl Rewrite for AlongPath {
-    fn put(&self, statement: &mut Statement, _: &Policy, _: &Facts<'_>) -> Result<bool, ClientError> {
+    fn put(&self, statement: &mut Statement, _: &Policy, _: &Facts<'_>) -> Result<bool, Refusal> {
         let binding = statement.bindings.next();
         let mut found = false;
         statement.query.each_query(&mut |q| {
@@ -116,7 +116,7 @@ impl Rewrite for AlongPath {
         Ok(found)
     }
 
-    fn refused(&self) -> ClientError {
-        unsupported("a subquery that is tied to the row around it along the path to the unit", self.pos)
+    fn refused(&self) -> Refusal {
+        Subquery::AlongPath.at(self.pos)
     }
 }

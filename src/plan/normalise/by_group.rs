@@ -7,12 +7,12 @@
 
 use super::rule::{Around, Entry, Rewrite, Site};
 use crate::facts::Facts;
-use crate::refusals::unsupported;
+use crate::refusals::Refusal;
+use crate::refusals::subquery::Subquery;
 use crate::syntax::conditions::{conjuncts, single};
 use crate::syntax::grouping::has_aggregate;
 use crate::syntax::grouping::is_over_several;
 use crate::syntax::subqueries::refers_outside;
-use answer::ClientError;
 use policy::{Policy, Privacy};
 use sql::ast::*;
 use sql::functions::Nulls;
@@ -134,7 +134,7 @@ impl ByGroup {
 impl Rewrite for ByGroup {
     /// Puts the groups into the FROM of the SELECT in which the subquery stands, and a column of theirs in its place: if there
     /// is such a SELECT, and all that ties the subquery is of its rows.
-    fn put(&self, statement: &mut Statement, policy: &Policy, _: &Facts<'_>) -> Result<bool, ClientError> {
+    fn put(&self, statement: &mut Statement, policy: &Policy, _: &Facts<'_>) -> Result<bool, Refusal> {
         let binding = statement.bindings.next();
         let bindings = &statement.bindings;
         let pos = self.pos;
@@ -197,9 +197,8 @@ impl Rewrite for ByGroup {
     }
 
     /// What ties it is further out.
-    fn refused(&self) -> ClientError {
-        unsupported("a subquery over private rows that is tied to rows beyond those around it", self.pos)
-            .hint("Join the groups: LEFT JOIN (SELECT station, avg(fare) AS mean FROM trips GROUP BY station) g ON g.station = t.station.")
+    fn refused(&self) -> Refusal {
+        Subquery::Beyond.at(self.pos)
     }
 }
 

@@ -10,9 +10,9 @@
 use super::by_group::looks_at;
 use super::rule::Rewrite;
 use crate::facts::Facts;
-use crate::refusals::unsupported;
+use crate::refusals::Refusal;
+use crate::refusals::join::Join;
 use crate::syntax::conditions::conjuncts;
-use answer::{ClientError, SqlState};
 use policy::{Policy, Privacy, Table, UnitPath};
 use schema::SqlType;
 use sql::ast::*;
@@ -90,7 +90,7 @@ fn relation(binding: BindingId, query: Option<Select>) -> From {
 }
 
 impl Rewrite for Cap {
-    fn put(&self, statement: &mut Statement, policy: &Policy, _: &Facts<'_>) -> Result<bool, ClientError> {
+    fn put(&self, statement: &mut Statement, policy: &Policy, _: &Facts<'_>) -> Result<bool, Refusal> {
         let mut found = None;
         statement.query.each_select(&mut |s| {
             let Some(mut place) = s.from.iter().find_map(|f| self.place(f)) else { return };
@@ -107,7 +107,7 @@ impl Rewrite for Cap {
         Ok(true)
     }
 
-    fn refused(&self) -> ClientError {
+    fn refused(&self) -> Refusal {
         unnarrowed(self.pos)
     }
 }
@@ -156,7 +156,7 @@ impl Cap {
     }
 
     /// What stands in the place of the table: its first rows, joined to those that lead to their unit.
-    fn written(&self, statement: &mut Statement, policy: &Policy, place: Place) -> Result<From, ClientError> {
+    fn written(&self, statement: &mut Statement, policy: &Policy, place: Place) -> Result<From, Refusal> {
         let own = statement.bindings.get(self.binding).cloned().ok_or_else(|| unnarrowed(None))?;
         let table = own.table().ok_or_else(|| unnarrowed(None))?;
         let t = policy.tables.get(table).ok_or_else(|| unnarrowed(None))?;
@@ -171,8 +171,7 @@ impl Cap {
             matches!(c.ty, SqlType::Other { .. } | SqlType::Bpchar) || c.ty.is_text() && !c.deterministic
         });
         if let Some(c) = untold {
-            let why = "equal values of it may look different, so that they do not tell which rows remain";
-            return Err(unnarrowed(None).detail(format!("Of \"{}\".\"{}\": {why}.", t.name, c.name)));
+            return Err(Join::Unnarrowed(Some((t.name.clone(), c.name.clone()))).at(None));
         }
         let rows = policy.limits.max_joined_rows;
         let item = |expr| Item { expr, name: String::new() };
@@ -252,20 +251,6 @@ fn along(
 }
 
 /// The refusal of what cannot be read so.
-pub(crate) fn unnarrowed(pos: Pos) -> ClientError {
-    unsupported("a join in which each private row meets all rows of its unit on the other side", pos)
-        .hint("Join by the columns of a key; or number the rows of each unit in a subquery of one side, row_number() OVER (PARTITION BY the unit ORDER BY …) AS n, and join those with n <= 100.")
-}
-
-/// The refusal of a statement that reads so many rows of a unit, and takes too long over them.
-pub(crate) fn too_many(steps: u64, limit: u64, joined: bool, pos: Pos) -> ClientError {
-    let what =
-        format!("one row can take {steps} steps in this statement, more than limits.max_row_cost = {limit}");
-    let refused = ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, what)
-        .detail("How long a statement takes would tell which rows there are. EXPLAIN of a shorter statement shows what costs.");
-    match joined {
-        true => refused.hint("A row meets up to limits.max_joined_rows rows of its unit in each join that no key narrows: join by a key, or number the rows of a unit, and join fewer."),
-        false => refused.hint("Use fewer or shorter patterns and conditions, or join public tables by their keys."),
-    }
-    .at(pos)
+pub(crate) fn unnarrowed(pos: Pos) -> Refusal {
+    Join::Unnarrowed(None).at(pos)
 }

@@ -17,19 +17,19 @@
 use super::partial_aggregates::{Partials, above, aggregates, typed};
 use super::rule::{Around, Entry, Rewrite, Site};
 use crate::facts::Facts;
-use crate::refusals::{mixed, position, unsupported};
+use crate::refusals::set_operation::SetOperation;
+use crate::refusals::{Refusal, position};
 use crate::syntax::grouping::has_aggregate;
 use crate::syntax::grouping::is_over_several;
 use crate::syntax::grouping::keys;
 use crate::syntax::renumber::Numbers;
 use crate::syntax::subqueries::is_correlated;
-use answer::ClientError;
 use policy::Policy;
 use schema::SqlType;
 use sql::ast::*;
 use std::collections::{BTreeSet, HashMap};
 
-type Result<T> = std::result::Result<T, ClientError>;
+type Result<T> = std::result::Result<T, Refusal>;
 
 /// The mark of a relation of branches that are aggregated apart: it is not taken apart again.
 const APART: Origin = Origin::AddedBy(Rule::MixedUnion);
@@ -130,8 +130,8 @@ impl Rewrite for MixedUnion {
         Ok(new.map(|new| *statement = new).is_some())
     }
 
-    fn refused(&self) -> ClientError {
-        mixed(self.pos)
+    fn refused(&self) -> Refusal {
+        SetOperation::Mixed.at(self.pos)
     }
 }
 
@@ -325,11 +325,7 @@ impl Rewriting<'_> {
         s.from.iter().for_each(|f| f.bindings(&mut own));
         let whole = Query { order_by: order_by.clone(), ..Query::of(Body::Select(Box::new(new.clone()))) };
         if whole.columns().any(|(b, _)| own.contains(&b)) {
-            return Err(unsupported(
-                "a column that is not grouped by, above private rows and others,",
-                s.pos,
-            )
-            .hint("Write it into GROUP BY, or leave it out."));
+            return Err(SetOperation::Ungrouped.at(s.pos));
         }
         Ok((new, order_by))
     }
@@ -383,8 +379,7 @@ fn cast(branch: &mut Body, own: &[SqlType], types: &[SqlType], pos: Pos) -> Resu
             _ => None,
         };
         let Some(item) = item.filter(|_| known) else {
-            let what = format!("a set operation whose column {} has several types", i + 1);
-            return Err(unsupported(&what, pos).hint("Cast it to one type in every branch."));
+            return Err(SetOperation::Types { column: i }.at(pos));
         };
         item.expr = typed(item.expr.clone(), ty);
     }

@@ -1,8 +1,8 @@
 //! Aggregates of rows of two kinds from what is computed of each kind: counts and sums add up, of least and greatest values the
 //! least and greatest count, and an average is the sum over the count.
 
-use crate::refusals::unsupported;
-use answer::ClientError;
+use crate::refusals::Refusal;
+use crate::refusals::set_operation::SetOperation;
 use schema::SqlType;
 use sql::ast::*;
 
@@ -33,7 +33,7 @@ impl Partials {
     }
 
     /// An aggregate of all rows, whose type PostgreSQL says is `ty`, from partial results.
-    pub(crate) fn value(&mut self, call: &Aggregate, ty: &SqlType) -> Result<Expr, ClientError> {
+    pub(crate) fn value(&mut self, call: &Aggregate, ty: &SqlType) -> Result<Expr, Refusal> {
         let plain = !call.distinct && call.order_by.is_empty() && call.within_group.is_empty();
         match call.name {
             "count" | "sum" if plain => {
@@ -59,13 +59,7 @@ impl Partials {
                 let sum = self.sum(total, None);
                 Ok(typed(self.binary(BinaryOp::Div, sum, rows), ty))
             }
-            name => {
-                let distinct = if call.distinct { "(DISTINCT …)" } else { "" };
-                let what = format!("{name}{distinct} over a UNION ALL of private rows and others");
-                Err(unsupported(&what, self.pos)
-                    .detail("Rows of the two kinds are aggregated apart, and it does not follow from what comes out: count, sum, avg, min, max, bool_and and bool_or do.")
-                    .hint("Ask for each branch by itself: SELECT 'trips' AS kind, stddev(minutes) FROM trips UNION ALL SELECT 'stations', stddev(capacity) FROM stations. Distinct values of public columns: SELECT count(*) FROM (SELECT station FROM trips GROUP BY station UNION SELECT station FROM stations) d."))
-            }
+            name => Err(SetOperation::Apart { name, distinct: call.distinct }.at(self.pos)),
         }
     }
 

@@ -1,7 +1,7 @@
 //! A rule: the sites that it may match, and a rewrite of one.
 
 use crate::facts::Facts;
-use answer::ClientError;
+use crate::refusals::Refusal;
 use policy::Policy;
 use sql::ast::*;
 
@@ -43,9 +43,8 @@ pub(crate) trait Rewrite {
     ///
     /// # Errors
     /// The site cannot be written so.
-    fn put(&self, statement: &mut Statement, policy: &Policy, facts: &Facts<'_>)
-    -> Result<bool, ClientError>;
+    fn put(&self, statement: &mut Statement, policy: &Policy, facts: &Facts<'_>) -> Result<bool, Refusal>;
 
     /// The refusal of the site as it stands.
-    fn refused(&self) -> ClientError;
+    fn refused(&self) -> Refusal;
 }

@@ -8,7 +8,7 @@ pub mod split;
 
 use crate::cut::Cut;
 use crate::invariant::Invariant;
-use crate::refusals::{gaussian_unpriced, undrawn};
+use crate::refusals::{Refusal, gaussian_unpriced, undrawn};
 use crate::words::short;
 use crate::{Plan, PlanError, Release, Settings};
 use answer::ClientError;
@@ -36,19 +36,18 @@ pub(crate) fn of(statement: &Statement, cut: Cut, settings: &Settings) -> Result
 }
 
 /// Sets the noise of every release. Gives the statement's charge, and why its noise is what it is.
-fn price(releases: &mut [Release], settings: &Settings) -> Result<Option<(dp::Charge, String)>, ClientError> {
+fn price(releases: &mut [Release], settings: &Settings) -> Result<Option<(dp::Charge, String)>, Refusal> {
     let mut paying: Vec<&mut Release> = releases.iter_mut().filter(|r| !r.is_domain_only()).collect();
     if paying.is_empty() {
         return Ok(None);
     }
     let selecting = paying.iter().filter(|r| r.selects()).count().max(1);
-    let bad = undrawn;
-    let delta = dp::split(&settings.delta, selecting).map_err(bad)?;
+    let delta = dp::split(&settings.delta, selecting).map_err(undrawn)?;
     let outlines: Vec<dp::Outline> = paying.iter().map(|r| r.outline(&delta)).collect();
     let notions: Vec<dp::Notion> = settings.budgets.iter().map(|(_, notion)| *notion).collect();
     let choice =
         dp::choose(&settings.epsilon, &outlines, settings.mechanism, &notions).map_err(|e| match e {
-            dp::ChoiceError::Dp(e) => bad(e),
+            dp::ChoiceError::Dp(e) => undrawn(e),
             dp::ChoiceError::Unpriced(budget) => gaussian_unpriced(settings, budget),
         })?;
     let noise = noise(&choice, settings);

@@ -21,6 +21,7 @@ use crate::expr::per_unit::{self, Place};
 use crate::expr::{ColumnInfo, Columns, Scalar, lower};
 use crate::facts::Facts;
 use crate::groups::key::Key;
+use crate::refusals::Refusal;
 use crate::release::Release;
 use crate::{Plan, PlanError, Settings, Sizes};
 use answer::ClientError;
@@ -169,7 +170,7 @@ fn bounded<'p>(plan: &'p Plan, settings: &Settings) -> Result<&'p Release, &'sta
 
 /// The number of rows of each unit, as a relation with a row for each, and that number in it. It is what
 /// `SELECT unit, count(*) … GROUP BY unit` is read as in a FROM.
-fn counted(rows: &PrivateSource, most: u32) -> Result<(PrivateSource, Scalar), ClientError> {
+fn counted(rows: &PrivateSource, most: u32) -> Result<(PrivateSource, Scalar), Refusal> {
     let last = bindings(&rows.scans).chain(bindings(&rows.inside)).max();
     let binding = last.unwrap_or(BindingId::new(0)).next();
     let place = |n: usize| Place { binding, name: format!("c{n}"), nullable: false };
@@ -226,7 +227,7 @@ fn bindings(scans: &[Scan]) -> Box<dyn Iterator<Item = BindingId> + '_> {
 }
 
 /// The place of the least bound that a number of rows keeps to; of a number above all, that of the last.
-fn place_among(count: &Scalar, bounds: &[u32]) -> Result<Key, ClientError> {
+fn place_among(count: &Scalar, bounds: &[u32]) -> Result<Key, Refusal> {
     let at = |kind| Expr::new(kind, None);
     let number = |n: &str| at(ExprKind::Literal(Literal::Number(n.to_owned())));
     let column = || Box::new(at(ExprKind::Column { binding: BindingId::new(0), column: 1 }));

@@ -27,6 +27,8 @@ pub(crate) enum Aggregation {
     Sum { ty: SqlType },
     /// Sums of ages.
     Ages,
+    /// Sums or averages of ages that are not read as those of their parts.
+    AgesWhole,
     /// A range with more steps than there are integers.
     TooWide,
     /// A statistic of what is no number.

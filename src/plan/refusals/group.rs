@@ -17,6 +17,8 @@ pub(crate) enum Group {
     OneUnitEach { keys: Vec<String>, unit: Option<String> },
     /// Public LEFT JOIN private with private groups, and why they are.
     Optional { why: String },
+    /// HAVING without an aggregate.
+    Having,
     /// A condition by a released value, on groups of which no private row is read.
     Released,
 }

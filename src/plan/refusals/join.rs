@@ -21,6 +21,10 @@ pub(crate) enum Join {
     Absence,
     /// A column computed on the optional side.
     OptionalComputed,
+    /// Rows that meet all of their unit; and a column of a table, whose values do not tell which rows remain.
+    Unnarrowed(Option<(String, String)>),
+    /// More steps for a row than may be taken. `joined`: of private rows.
+    Steps { steps: u64, limit: u64, joined: bool },
     /// More relations than this.
     Relations(usize),
     /// A private row that meets so many public ones, or more.

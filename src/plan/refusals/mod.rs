@@ -4,6 +4,7 @@ pub(crate) mod aggregate;
 pub(crate) mod group;
 pub(crate) mod interval;
 pub(crate) mod join;
+pub(crate) mod meeting;
 pub(crate) mod moment;
 pub(crate) mod number;
 pub(crate) mod price;
@@ -22,6 +23,7 @@ use answer::ClientError;
 use group::Group;
 use interval::Interval;
 use join::Join;
+use meeting::Meeting;
 use moment::Moment;
 use number::Number;
 use policy::Policy;
@@ -45,6 +47,7 @@ pub(crate) enum Refusal {
     Returned(Returned, Pos),
     Question(Question, Pos),
     Join(Join, Pos),
+    Meeting(Meeting, Pos),
     SetOperation(SetOperation, Pos),
     Subquery(Subquery, Pos),
     Value(Value, Pos),
@@ -72,7 +75,8 @@ macro_rules! placed {
     )*};
 }
 
-placed!(Aggregation, Group, Interval, Join, Price, Question, Returned, SetOperation, Subquery, Value, Within);
+placed!(Aggregation, Group, Interval, Join, Meeting, Price);
+placed!(Question, Returned, SetOperation, Subquery, Value, Within);
 
 /// Reasons of one kind of values, which are those of values.
 macro_rules! of_values {
@@ -87,35 +91,26 @@ macro_rules! of_values {
 
 of_values!(Member, Moment, Number, Pattern, Text, Unfit);
 
-pub(crate) fn undrawn(e: dp::DpError) -> ClientError {
-    Price::Undrawn(e).at(None).into()
+pub(crate) fn undrawn(e: dp::DpError) -> Refusal {
+    Price::Undrawn(e).at(None)
 }
 
 /// Refuses Gaussian noise that the budget of this index cannot pay for.
-pub(crate) fn gaussian_unpriced(settings: &Settings, budget: usize) -> ClientError {
+pub(crate) fn gaussian_unpriced(settings: &Settings, budget: usize) -> Refusal {
     let (budget, notion) = settings.budgets.get(budget).map_or(("", ""), |(n, k)| (n.as_str(), k.word()));
-    Price::Gaussian { budget: budget.to_owned(), notion: notion.to_owned() }.at(None).into()
-}
-
-/// Refuses a statement that would return rows of units.
-pub(crate) fn private_rows(pos: Pos) -> ClientError {
-    Returned::Rows.at(pos).into()
+    Price::Gaussian { budget: budget.to_owned(), notion: notion.to_owned() }.at(None)
 }
 
 /// Refuses a statement that would return rows of units, or a row for each. `tables`: those that it reads.
-pub(crate) fn rows_of_units(body: &Body, policy: &Policy, tables: &[usize]) -> ClientError {
+pub(crate) fn rows_of_units(body: &Body, policy: &Policy, tables: &[usize]) -> Refusal {
     let by = match body {
         Body::Select(s) if !s.group_by.is_empty() => By::Groups,
         Body::Select(s) if s.distinct == Distinct::All => By::Distinct,
-        _ => return private_rows(position(body)),
+        _ => return Returned::Rows.at(position(body)),
     };
     let mut own = tables.iter().filter_map(|t| policy.tables.get(*t)).chain(&policy.tables);
     let example = own.find_map(|t| Some((t.name.clone(), t.unit_column()?.to_string())));
-    Returned::Units { by, example }.at(position(body)).into()
-}
-
-pub(crate) fn ordered_rows(pos: Pos) -> ClientError {
-    Returned::Ordered.at(pos).into()
+    Returned::Units { by, example }.at(position(body))
 }
 
 pub(crate) fn position(body: &Body) -> Pos {
@@ -125,23 +120,4 @@ pub(crate) fn position(body: &Body) -> Pos {
         Body::Query(q) => position(&q.body),
         Body::Values(_) | Body::Rows { .. } => None,
     }
-}
-
-pub(crate) fn unsupported(what: &str, pos: Pos) -> ClientError {
-    ClientError::unsupported(format!("{what} is not supported")).at(pos)
-}
-
-/// Refuses a set operation of private rows with others.
-pub(crate) fn mixed(pos: Pos) -> ClientError {
-    SetOperation::Mixed.at(pos).into()
-}
-
-/// The refusal of what depends on an order of all rows.
-pub(crate) fn cut(pos: Pos) -> ClientError {
-    Within::Ordered.at(pos).into()
-}
-
-/// Refuses grouping sets of rows that stay private.
-pub(crate) fn sets_of_rows(pos: Pos) -> ClientError {
-    Within::Sets.at(pos).into()
 }

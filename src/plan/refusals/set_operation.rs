@@ -13,6 +13,10 @@ pub(crate) enum SetOperation {
     Type { column: usize },
     /// A column whose texts have no one spelling.
     Collation { column: usize },
+    /// A column above it that is not grouped by.
+    Ungrouped,
+    /// An aggregate of this name that does not follow from those of private rows and of others.
+    Apart { name: &'static str, distinct: bool },
     /// More rows of constants than this.
     Constants(usize),
     /// VALUES of nothing.

@@ -3,6 +3,8 @@
 /// Why a statement is no question to a stream of this name. `variant`: the word for how it answers.
 #[derive(Clone, Debug)]
 pub(crate) enum Question {
+    /// A subquery over private rows.
+    Subquery,
     /// No HAVING.
     NoHaving { stream: String },
     /// HAVING is no comparison with a number.

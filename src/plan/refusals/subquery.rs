@@ -11,6 +11,10 @@ pub(crate) enum Subquery {
     Inequality,
     /// Its rows are not of the unit around it.
     Untied,
+    /// Rows that are tied along the path to the unit.
+    AlongPath,
+    /// Rows that are tied to rows further out.
+    Beyond,
     /// An aggregate of public rows.
     PublicAggregate,
     /// It may have several rows.

@@ -1,18 +1,17 @@
 //! Conditions, and the shape of subqueries that are read as part of the query around them.
 
-use answer::ClientError;
+use crate::refusals::Refusal;
+use crate::refusals::within::Within;
 use sql::ast::*;
 
-type Result<T> = std::result::Result<T, ClientError>;
-
 /// The SELECT that a query is, and its ORDER BY; None for a set operation.
-pub(crate) fn single(q: &Query, pos: Pos) -> Result<Option<(&Select, &[OrderItem])>> {
+pub(crate) fn single(q: &Query, pos: Pos) -> Result<Option<(&Select, &[OrderItem])>, Refusal> {
     if q.limit.is_some() || q.offset.is_some() {
-        return Err(crate::refusals::cut(pos));
+        return Err(Within::Ordered.at(pos));
     }
     match &q.body {
         Body::Select(s) => Ok(Some((s, &q.order_by))),
-        _ if !q.order_by.is_empty() => Err(crate::refusals::cut(pos)),
+        _ if !q.order_by.is_empty() => Err(Within::Ordered.at(pos)),
         Body::Query(inner) => single(inner, pos),
         _ => Ok(None),
     }

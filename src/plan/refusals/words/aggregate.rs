@@ -46,6 +46,7 @@ impl Aggregation {
             Self::Ages => ClientError::unsupported("sum and avg of type interval are not supported")
                 .detail("Its months have no one length.")
                 .hint("Average a difference, avg(a - b), or a part, avg(extract(year FROM age(a, b)))."),
+            Self::AgesWhole => unsupported("a sum or an average of ages"),
             Self::TooWide => ClientError::unsupported("the range of this sum is too wide for its grid")
                 .hint("Clamp it to a narrower range, or round it to fewer digits."),
             Self::Statistic { name, ty } => undefined(format!("{name} of type {} is not supported", shown(&ty))),

@@ -35,6 +35,7 @@ impl Group {
             Self::Optional { why } => unsupported("public LEFT JOIN private with private groups")
                 .detail(why)
                 .hint("Group by keys whose values are public, or write an inner JOIN."),
+            Self::Having => unsupported("HAVING without an aggregate"),
             Self::Released => unsupported("a condition on groups by a released value, without an aggregate,")
                 .detail("A list of groups is made of public values alone, and no private row is read for it.")
                 .hint("Count as well, which is no dearer: SELECT minutes, count(*) FROM trips WHERE minutes > (SELECT avg(minutes) FROM trips) GROUP BY minutes."),

@@ -41,6 +41,21 @@ impl Join {
                     .detail("How long a statement takes would tell which rows there are.")
                     .hint("Join public tables by the columns of a key.")
             }
+            Self::Unnarrowed(column) => {
+                let refused = unsupported("a join in which each private row meets all rows of its unit on the other side")
+                    .hint("Join by the columns of a key; or number the rows of each unit in a subquery of one side, row_number() OVER (PARTITION BY the unit ORDER BY …) AS n, and join those with n <= 100.");
+                let Some((table, column)) = column else { return refused };
+                refused.detail(format!("Of \"{table}\".\"{column}\": equal values of it may look different, so that they do not tell which rows remain."))
+            }
+            Self::Steps { steps, limit, joined } => {
+                let m = format!("one row can take {steps} steps in this statement, more than limits.max_row_cost = {limit}");
+                ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, m)
+                    .detail("How long a statement takes would tell which rows there are. EXPLAIN of a shorter statement shows what costs.")
+                    .hint(match joined {
+                        true => "A row meets up to limits.max_joined_rows rows of its unit in each join that no key narrows: join by a key, or number the rows of a unit, and join fewer.",
+                        false => "Use fewer or shorter patterns and conditions, or join public tables by their keys.",
+                    })
+            }
             Self::Relations(most) => {
                 let m = format!("more than {most} relations are read for one aggregate over private rows");
                 ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, m)

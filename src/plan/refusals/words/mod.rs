@@ -4,6 +4,7 @@ mod aggregate;
 mod group;
 mod interval;
 mod join;
+mod meeting;
 mod moment;
 mod number;
 mod price;
@@ -29,6 +30,7 @@ impl From<Refusal> for ClientError {
             Refusal::Returned(r, pos) => (r.words(), pos),
             Refusal::Question(r, pos) => (r.words(), pos),
             Refusal::Join(r, pos) => (r.words(), pos),
+            Refusal::Meeting(r, pos) => (r.words(), pos),
             Refusal::SetOperation(r, pos) => (r.words(), pos),
             Refusal::Subquery(r, pos) => (r.words(), pos),
             Refusal::Value(r, pos) => (r.words(), pos),

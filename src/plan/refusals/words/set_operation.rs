@@ -25,6 +25,16 @@ impl SetOperation {
             Self::Collation { column } => {
                 has(column, "a nondeterministic collation").hint("Leave the column out.")
             }
+            Self::Ungrouped => {
+                unsupported("a column that is not grouped by, above private rows and others,")
+                    .hint("Write it into GROUP BY, or leave it out.")
+            }
+            Self::Apart { name, distinct } => {
+                let distinct = if distinct { "(DISTINCT …)" } else { "" };
+                unsupported(&format!("{name}{distinct} over a UNION ALL of private rows and others"))
+                    .detail("Rows of the two kinds are aggregated apart, and it does not follow from what comes out: count, sum, avg, min, max, bool_and and bool_or do.")
+                    .hint("Ask for each branch by itself: SELECT 'trips' AS kind, stddev(minutes) FROM trips UNION ALL SELECT 'stations', stddev(capacity) FROM stations. Distinct values of public columns: SELECT count(*) FROM (SELECT station FROM trips GROUP BY station UNION SELECT station FROM stations) d.")
+            }
             Self::Constants(most) => ClientError::new(
                 SqlState::PROGRAM_LIMIT_EXCEEDED,
                 format!("more than {most} rows of constants are joined with private rows"),

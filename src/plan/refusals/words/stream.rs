@@ -1,5 +1,6 @@
 //! Questions to streams.
 
+use super::unsupported;
 use crate::refusals::stream::Question;
 use answer::ClientError;
 
@@ -13,6 +14,8 @@ impl Question {
             )
         };
         match self {
+            Self::Subquery => unsupported("a subquery over private rows in a question to a stream")
+                .hint("Ask for it by itself (SET noisegate.stream TO DEFAULT), and write its answer as a constant."),
             Self::NoHaving { stream } => {
                 refused("a statement over private rows without HAVING is no question to a stream")
                     .hint(shape(&stream))

@@ -17,6 +17,11 @@ impl Subquery {
             Self::Untied => unsupported("a subquery over private rows that is not tied to the unit around it")
                 .detail("It would look at rows of other units.")
                 .hint("Equate the unit columns in its WHERE: (SELECT avg(u.x) FROM … u WHERE u.unit = t.unit AND …)."),
+            Self::AlongPath => {
+                unsupported("a subquery that is tied to the row around it along the path to the unit")
+            }
+            Self::Beyond => unsupported("a subquery over private rows that is tied to rows beyond those around it")
+                .hint("Join the groups: LEFT JOIN (SELECT station, avg(fare) AS mean FROM trips GROUP BY station) g ON g.station = t.station."),
             Self::PublicAggregate => unsupported("an aggregate of public rows for each private one")
                 .hint("Select a column by a key of its table, or join the table in FROM."),
             Self::Several => unsupported("a subquery that may have several rows for a private one")
