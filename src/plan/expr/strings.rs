@@ -206,7 +206,7 @@ pub(super) fn short(x: Scalar, pos: Pos) -> Result<Scalar> {
         return Ok(Scalar::null(SqlType::Text));
     }
     if !x.facts.ty.is_text() {
-        return refused(Text::NoText, pos);
+        return refused(Text::Other, pos);
     }
     match x.facts.longest <= MOST_TEXT {
         true => Ok(x),

@@ -286,7 +286,7 @@ impl Scans<'_> {
     }
 
     fn on(&self, on: &[Expr], pos: Pos) -> Result<Vec<Scalar>> {
-        on.iter().map(|e| Ok(truth(lower(e, self)?, "JOIN/ON", e.pos.or(pos))?)).collect()
+        on.iter().map(|e| truth(lower(e, self)?, "JOIN/ON", e.pos.or(pos))).collect()
     }
 
     /// LEFT JOIN: the left side's unit. The right side may be public.

@@ -5,7 +5,7 @@ use policy::JsonPath;
 /// What is wrong with a text that is computed, or with what is computed of one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Text {
-    NoText,
+    Other,
     /// A function of texts that are equal in several spellings.
     Spelled,
     PatternSpelled,
