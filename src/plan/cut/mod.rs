@@ -421,7 +421,7 @@ impl<'a> Walk<'a> {
         if let Some(known) = s.id.and_then(|id| self.by_unit.get(&id)) {
             return Ok(*known);
         }
-        let by_unit = self.relation().is_grouped_by_unit(s)?;
+        let by_unit = self.relation().grouped_by_unit(s)?;
         self.by_unit.extend(s.id.map(|id| (id, by_unit)));
         Ok(by_unit)
     }
@@ -548,6 +548,6 @@ impl Around for Walk<'_> {
         let mut kinds = Vec::new();
         s.from.iter().for_each(|f| self.kinds_of(f, &mut kinds));
         let private = kinds.contains(&RelationKind::Private);
-        private && self.relation().is_grouped_by_unit(s).is_ok_and(|of_one| !of_one)
+        private && self.relation().grouped_by_unit(s).is_ok_and(|of_one| !of_one)
     }
 }

@@ -76,7 +76,7 @@ const SPREADS: &[&str] = &["variance", "var_samp", "var_pop", "stddev", "stddev_
 
 impl<'a> Relation<'a, Reading> {
     /// Whether a SELECT is grouped by its unit: its rows are then of one unit each.
-    pub(crate) fn is_grouped_by_unit(self, s: &Select) -> Result<bool> {
+    pub(crate) fn grouped_by_unit(self, s: &Select) -> Result<bool> {
         let keys = keys(s);
         if keys.is_empty() {
             return Ok(false);

@@ -164,7 +164,7 @@ impl Relation<'_, Owned> {
     /// Takes conditions for the filter, subqueries in them included.
     pub fn filter(&mut self, conditions: &[Expr]) -> Result<()> {
         conditions.iter().try_for_each(|c| self.prepare(c))?;
-        let lowered = conditions.iter().map(|c| Ok(truth(lower(c, self)?, "WHERE", c.pos)?));
+        let lowered = conditions.iter().map(|c| truth(lower(c, self)?, "WHERE", c.pos));
         self.state.filter = lowered.collect::<Result<_>>()?;
         Ok(())
     }
@@ -207,7 +207,7 @@ impl Relation<'_, Owned> {
     /// The same of an expression over scans.
     pub fn value_over_scans(&mut self, e: &Expr) -> Result<Scalar> {
         self.prepare(e)?;
-        Ok(lower(e, self)?)
+        lower(e, self)
     }
 }
 

@@ -56,7 +56,7 @@ impl Scans<'_> {
         let there = rows.first()?.1.clone();
         let members: Vec<Scalar> =
             rows.into_iter().filter_map(|(cells, _)| cells.into_iter().next()).collect();
-        Some(among(x, &members, there, negated, pos).map_err(Into::into))
+        Some(among(x, &members, there, negated, pos))
     }
 
     /// Whether there is a row of q, where its rows were released.

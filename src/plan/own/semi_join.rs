@@ -164,7 +164,7 @@ impl<'a> Relation<'a, Owned> {
             Some(value) => Scalar::in_rows(value, branch, negated),
             None => Scalar::exists(branch, negated),
         };
-        Ok(truth(made, "WHERE", pos)?)
+        truth(made, "WHERE", pos)
     }
 }
 
