@@ -157,7 +157,7 @@ async fn nesting_costs_no_more_than_its_length() {
         (format!("minutes{}", " / GREATEST(fare, 1)".repeat(60)), false),
         (nest("CAST((", ") * 1000 AS smallint)", 30), false),
         (nest("NULLIF(", ", 1)", 40), true),
-        (nest("COALESCE(", ", 1)", 40), true),
+        (nest("COALESCE(", ", 1)", 40), false),
         (nest("abs(", ")", 40), false),
         (nest("CASE ", " WHEN 1 THEN 2 WHEN 3 THEN 4 WHEN 5 THEN 6 END", 40), true),
     ] {
