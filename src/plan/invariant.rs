@@ -2,7 +2,7 @@
 
 /// An outcome of a pass, with a property that always holds.
 pub(crate) trait Invariant {
-    /// What of it does not hold.
+    /// The part of the invariant that does not hold.
     fn broken(&self) -> Option<&'static str>;
 }
 

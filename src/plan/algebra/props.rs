@@ -1,4 +1,4 @@
-//! What is derived of each part of FROM, from below: whose its rows are, which columns are equal, and how many rows a unit has.
+//! Properties of each part of FROM, derived from below: the owner of its rows, columns that are equal, and how many rows a unit has.
 
 use super::equivalence_classes::Col;
 use super::rows::Rows;

@@ -23,7 +23,7 @@ use crate::expr::interval::Interval;
 use crate::expr::{Node, Scalar};
 use crate::facts::Facts;
 use crate::groups::key::Key;
-use crate::own::relation::{Owned, Relation};
+use crate::own::scans::Scans;
 use crate::stop::Stop;
 use crate::{Settings, Size};
 use conditions::{listed, over_keys, rejects_null, split};
@@ -48,7 +48,7 @@ pub(crate) struct Groups {
 /// Decides whether groups are public, and fills in domains. `written`: what the keys were lowered from. `having`: what stands
 /// in HAVING over keys alone.
 pub(crate) fn decide(
-    relation: &Relation<'_, Owned>,
+    scans: &Scans<'_>,
     source: &PrivateSource,
     (policy, settings, facts): (&Policy, &Settings, &Facts<'_>),
     keys: &mut [Key],
@@ -64,7 +64,7 @@ pub(crate) fn decide(
     }
     let limit = policy.limits.max_public_groups;
     let conditions = conditions::of(source, having);
-    let narrowed = Narrowed::new(relation, &ranges::ranges(&conditions, settings.utc()));
+    let narrowed = Narrowed::new(scans, &ranges::ranges(&conditions, settings.utc()));
     let mut found = Vec::with_capacity(keys.len());
     let mut reasons = Vec::with_capacity(keys.len());
     // How many groups there are, and how many of them are read, where one key has no values.
@@ -125,7 +125,7 @@ fn write_out(keys: &mut [Key], utc: bool, most: usize) {
 /// Where a value lies in every row that meets the conditions, `when` among them: within its own bound. `written` is the
 /// expression over the scans that it was lowered from.
 pub(crate) fn bound_within(
-    relation: &Relation<'_, Owned>,
+    scans: &Scans<'_>,
     source: &PrivateSource,
     settings: &Settings,
     (value, written): (&Scalar, &Expr),
@@ -135,7 +135,7 @@ pub(crate) fn bound_within(
     if let Some(when) = when {
         split(when, &mut conditions);
     }
-    let narrowed = Narrowed::new(relation, &ranges::ranges(&conditions, settings.utc()));
+    let narrowed = Narrowed::new(scans, &ranges::ranges(&conditions, settings.utc()));
     let own = value.bound().interval();
     own.intersect(narrowed.lower(value, written).bound().interval()).unwrap_or_else(|| own.clone())
 }

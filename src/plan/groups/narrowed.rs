@@ -4,7 +4,7 @@ use super::ranges::Ranges;
 use crate::algebra::equivalence_classes::Col;
 use crate::expr::interval::Interval;
 use crate::expr::{ColumnInfo, Columns, Scalar, lower};
-use crate::own::relation::{Owned, Relation};
+use crate::own::scans::Scans;
 use bigdecimal::{BigDecimal, Signed, ToPrimitive};
 use policy::{Column, Range};
 use schema::SqlType;
@@ -18,17 +18,17 @@ use std::collections::BTreeMap;
 /// range is both of its ends moved into the declared one: wherever a row's value lies, if it meets the condition, what the
 /// key makes of it lies there. What is lowered here is looked at for its domain and never printed over rows.
 pub(super) struct Narrowed<'f, 'a> {
-    relation: &'f Relation<'a, Owned>,
+    scans: &'f Scans<'a>,
     columns: BTreeMap<Col, Column>,
 }
 
 impl<'f, 'a> Narrowed<'f, 'a> {
-    pub fn new(relation: &'f Relation<'a, Owned>, ranges: &Ranges) -> Self {
+    pub fn new(scans: &'f Scans<'a>, ranges: &Ranges) -> Self {
         let columns = ranges.iter().filter_map(|(col, range)| {
-            let column = relation.scans.table_of(col.0)?.column(&col.1)?;
+            let column = scans.table_of(col.0)?.column(&col.1)?;
             Some((col.clone(), Column { range: Some(moved(column, range)?), ..column.clone() }))
         });
-        Self { relation, columns: columns.collect() }
+        Self { scans, columns: columns.collect() }
     }
 
     /// The key with narrower ranges.
@@ -78,24 +78,24 @@ fn moved(column: &Column, range: &Interval) -> Option<Range> {
 
 impl Columns for Narrowed<'_, '_> {
     fn column(&self, binding: BindingId, column: usize) -> Option<ColumnInfo<'_>> {
-        let info = self.relation.column(binding, column)?;
+        let info = self.scans.column(binding, column)?;
         let narrower = self.columns.get(&(binding, info.column.name.clone()));
         Some(ColumnInfo { column: narrower.unwrap_or(info.column), ..info })
     }
 
     fn computed(&self, binding: BindingId, column: usize) -> Option<Scalar> {
-        self.relation.computed(binding, column)
+        self.scans.computed(binding, column)
     }
 
     fn prepared(&self, e: &Expr) -> Option<Scalar> {
-        self.relation.prepared(e)
+        self.scans.prepared(e)
     }
 
     fn extract_type(&self) -> SqlType {
-        self.relation.extract_type()
+        self.scans.extract_type()
     }
 
     fn spend(&self) -> Result<(), answer::ClientError> {
-        self.relation.spend()
+        self.scans.spend()
     }
 }

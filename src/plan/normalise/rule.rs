@@ -15,7 +15,7 @@ pub(crate) enum Site<'s> {
     Mixed(&'s Body, &'s [bool]),
 }
 
-/// What a rule may know of the statement around a site.
+/// The statement around a site, as far as a rule may know it.
 pub(crate) trait Around {
     /// The policy.
     fn policy(&self) -> &Policy;

@@ -6,7 +6,7 @@
 //! | `Read` | all joins, and WHERE | no scalar subquery looks at rows around it |
 //! | `Owned` | joins with the equalities of units (`units`, `unit_paths`), their properties | each row has one owner; subqueries in conditions are tied to it (`semi_join`) |
 //!
-//! What is computed over several rows of a unit, and a branch of a set operation, is owned by itself before it is a scan of the
+//! A relation of groups or windows within a unit, and a branch of a set operation, is owned by itself before it is a scan of the
 //! relation around it.
 
 mod correlated;

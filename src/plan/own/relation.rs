@@ -6,14 +6,12 @@ use super::units::Block;
 use crate::algebra::normal::Normal;
 use crate::algebra::props::{Owner, Props};
 use crate::algebra::source::{PrivateSource, Tree};
-use crate::expr::{ColumnInfo, Columns, Scalar, lower, truth};
+use crate::expr::{Scalar, lower, truth};
 use crate::invariant::checked;
 use crate::refusals::Refusal;
 use crate::refusals::join::Join;
 use crate::syntax::conditions::split;
 use crate::syntax::null_extension::{null_test, rejects};
-use answer::ClientError;
-use schema::SqlType;
 use sql::ast::*;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -63,8 +61,6 @@ pub(crate) struct Owned {
     pub props: Rc<Props>,
     /// WHERE.
     pub filter: Vec<Scalar>,
-    /// IN and EXISTS that were made ready to be lowered.
-    pub prepared: Vec<(Expr, Scalar)>,
     optional: Optional,
 }
 
@@ -148,8 +144,8 @@ impl<'a> Relation<'a, Read> {
     ) -> Result<(Relation<'a, Owned>, Vec<Expr>)> {
         let Self { mut scans, state: Read { tree, conditions, optional } } = self;
         let Block { tree, props } = checked(scans.block(tree, known.unwrap_or(&conditions), outside)?);
-        let (props, filter, prepared) = (Rc::new(props), Vec::new(), Vec::new());
-        Ok((Relation { scans, state: Owned { tree, props, filter, prepared, optional } }, conditions))
+        let (props, filter) = (Rc::new(props), Vec::new());
+        Ok((Relation { scans, state: Owned { tree, props, filter, optional } }, conditions))
     }
 
     /// Finds the units by the conditions, which become the filter.
@@ -164,7 +160,7 @@ impl Relation<'_, Owned> {
     /// Takes conditions for the filter, subqueries in them included.
     pub fn filter(&mut self, conditions: &[Expr]) -> Result<()> {
         conditions.iter().try_for_each(|c| self.prepare(c))?;
-        let lowered = conditions.iter().map(|c| truth(lower(c, self)?, "WHERE", c.pos));
+        let lowered = conditions.iter().map(|c| truth(lower(c, &self.scans)?, "WHERE", c.pos));
         self.state.filter = lowered.collect::<Result<_>>()?;
         Ok(())
     }
@@ -204,35 +200,9 @@ impl Relation<'_, Owned> {
         self.value_over_scans(&e)
     }
 
-    /// The same of an expression over scans.
+    /// The value of an expression over scans, subqueries in it included.
     pub fn value_over_scans(&mut self, e: &Expr) -> Result<Scalar> {
         self.prepare(e)?;
-        lower(e, self)
-    }
-}
-
-impl Columns for Relation<'_, Owned> {
-    fn column(&self, binding: BindingId, column: usize) -> Option<ColumnInfo<'_>> {
-        self.scans.column(binding, column)
-    }
-
-    fn computed(&self, binding: BindingId, column: usize) -> Option<Scalar> {
-        self.scans.computed(binding, column)
-    }
-
-    fn prepared(&self, e: &Expr) -> Option<Scalar> {
-        self.state.prepared.iter().find(|(have, _)| have == e).map(|(_, s)| s.clone())
-    }
-
-    fn given(&self, q: &Query) -> Option<Scalar> {
-        self.scans.given(q)
-    }
-
-    fn spend(&self) -> std::result::Result<(), ClientError> {
-        self.scans.spend()
-    }
-
-    fn extract_type(&self) -> SqlType {
-        self.scans.extract_type()
+        lower(e, &self.scans)
     }
 }

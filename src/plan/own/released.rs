@@ -64,7 +64,7 @@ impl Scans<'_> {
         self.scope.given.rows(q)?.1.into_iter().next().map(|(_, there)| there)
     }
 
-    /// What inner joins with released rows say of the other side: it is one of their values. So a domain of groups is
+    /// Conditions that inner joins with released rows imply: the other side is one of their values. So a domain of groups is
     /// narrowed to them.
     pub(crate) fn members_of_joins(&self, tree: &Tree, filter: &[Scalar]) -> Result<Vec<Scalar>> {
         let mut conditions: Vec<&Scalar> = filter.iter().collect();

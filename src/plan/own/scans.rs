@@ -42,11 +42,13 @@ pub(crate) struct Scans<'a> {
     substitutes: BTreeMap<BindingId, Vec<Rc<Substitute>>>,
     /// Scalar subqueries that look at rows around them, and the expressions that they are.
     pub scalars: Vec<(Expr, Expr)>,
-    /// What a release says of its scans.
+    /// IN and EXISTS that were made ready to be lowered, once units are found.
+    pub prepared: Vec<(Expr, Scalar)>,
+    /// Notes of what a release says of its scans.
     pub notes: Notes,
 }
 
-/// What a release says of its scans, for EXPLAIN and for locks.
+/// Notes on the scans of a release, for EXPLAIN and for locks.
 #[derive(Default)]
 pub(crate) struct Notes {
     /// Equalities that keep units apart.
@@ -68,6 +70,7 @@ impl<'a> Scans<'a> {
             unique: BTreeMap::new(),
             substitutes: BTreeMap::new(),
             scalars: Vec::new(),
+            prepared: Vec::new(),
             notes: Notes::default(),
         }
     }
@@ -208,7 +211,7 @@ impl<'a> Scans<'a> {
     }
 }
 
-/// What a subquery without FROM selects.
+/// The expression that a subquery without FROM selects.
 pub(crate) fn constant(q: &Query) -> Option<&Expr> {
     let Ok(Some((s, []))) = single(q, None) else { return None };
     let plain = s.from.is_empty() && s.filter.is_none() && !is_over_several(s);
@@ -236,6 +239,10 @@ impl Columns for Scans<'_> {
         let scan = self.scan_of(binding)?;
         let Leaf::Set(rows) = &scan.leaf else { return None };
         Some(rows.columns.get(column)?.column_of(binding, format!("c{column}"), scan.nullable))
+    }
+
+    fn prepared(&self, e: &Expr) -> Option<Scalar> {
+        self.prepared.iter().find(|(have, _)| have == e).map(|(_, s)| s.clone())
     }
 
     fn given(&self, q: &Query) -> Option<Scalar> {

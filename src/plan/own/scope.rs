@@ -1,4 +1,4 @@
-//! What all relations of one release are read by, and the numbers that they share.
+//! The scope of one release: the statement as all relations of the release read it, and the numbers that they share.
 
 use super::given::Given;
 use crate::algebra::kinds::{Kinds, RelationKind};
@@ -26,7 +26,7 @@ pub(crate) struct Scope<'a> {
     pub extract_type: SqlType,
     /// How many rows a unit is said to have.
     pub rows: RowsPerUnit,
-    /// What was released before.
+    /// Stages that were released before.
     pub given: Given,
     /// The account of the statement, in all of its releases.
     spend: Spend,

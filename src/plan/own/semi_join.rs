@@ -61,7 +61,7 @@ impl<'a> Relation<'a, Owned> {
             ExprKind::InQuery { expr, query, negated } => {
                 self.prepare(expr)?;
                 // Before the subquery, which goes on counting from here.
-                let operand = lower(expr, self)?;
+                let operand = lower(expr, &self.scans)?;
                 match self.scans.among_released(&operand, query, *negated, e.pos) {
                     Some(made) => made?,
                     None => {
@@ -77,7 +77,7 @@ impl<'a> Relation<'a, Owned> {
             }
             _ => return Ok(()),
         };
-        self.state.prepared.push((e.clone(), made));
+        self.scans.prepared.push((e.clone(), made));
         Ok(())
     }
 
@@ -138,7 +138,7 @@ impl<'a> Relation<'a, Owned> {
         let mut items = Vec::new();
         if let Some(m) = membership {
             let column = inner.scans.col(&m.item);
-            let item = lower(&m.item, &inner)?;
+            let item = lower(&m.item, &inner.scans)?;
             // The unit's own column, and those of its path, are equated inside.
             let item_solid = !item.nullable()
                 || column.is_some_and(|c| {

@@ -143,7 +143,7 @@ impl Relation<'_, Reading> {
         let mut units = Vec::new();
         for (i, e) in selected.into_iter().enumerate() {
             let col: Option<Col> = scans.col(&e);
-            let s = lower(&e, &inner)?;
+            let s = lower(&e, scans)?;
             let own = unit.is_some_and(|unit| unit.ty.oid() == s.ty().oid());
             let own = own && s.canonical() && col.is_some_and(|c| exact.contains(&c));
             units.extend(own.then_some(i));

@@ -25,7 +25,7 @@ use sql::ast::*;
 pub(crate) struct Block {
     /// Its joins.
     pub tree: Tree,
-    /// Its properties.
+    /// Properties of the part.
     pub props: Props,
 }
 

@@ -49,7 +49,7 @@ impl Builder<'_, '_> {
         let having = select.having.as_ref().filter(|_| select.grouping_sets.is_empty());
         let having = self.over_keys(having);
         let given = (self.policy, self.settings, self.facts);
-        let found = groups::decide(&self.relation, &self.source, given, &mut built, &written, &having)?;
+        let found = groups::decide(&self.relation.scans, &self.source, given, &mut built, &written, &having)?;
         self.public = found.public;
         if found.public {
             self.group_count = groups::size(&built, self.facts);

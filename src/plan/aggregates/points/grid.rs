@@ -66,7 +66,7 @@ impl Builder<'_, '_> {
             true => {
                 let over_scans = self.relation.scans.expand(x)?;
                 let value = (scalar, &over_scans);
-                groups::bound_within(&self.relation, &self.source, self.settings, value, when)
+                groups::bound_within(&self.relation.scans, &self.source, self.settings, value, when)
             }
             false => scalar.bound().interval().clone(),
         };

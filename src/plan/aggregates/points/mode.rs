@@ -44,7 +44,7 @@ impl Builder<'_, '_> {
         let (key, written) = self.key(x)?;
         let mut keys = [key];
         let given = (self.policy, self.settings, self.facts);
-        let found = groups::decide(&self.relation, &self.source, given, &mut keys, &[written], &[])?;
+        let found = groups::decide(&self.relation.scans, &self.source, given, &mut keys, &[written], &[])?;
         let [mut key] = keys;
         // NULL is no value.
         let Some((domain, _)) = key.domain.take().filter(|_| found.public) else {
