@@ -26,6 +26,13 @@ pub struct Description {
     pub fields: Option<Vec<Field>>,
 }
 
+impl Description {
+    /// A statement without parameters, of these columns; of none, it gives no rows.
+    pub fn of(fields: Vec<Field>) -> Self {
+        Self { parameters: Vec::new(), fields: Some(fields).filter(|fields| !fields.is_empty()) }
+    }
+}
+
 /// What Bind gave: values for a prepared statement's parameters, and the wanted format of each column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Values {

@@ -1,7 +1,7 @@
 //! What a statement that its budgets refuse could be asked at. It depends on the statement's text, the policy and what was
 //! charged before, as the refusal does: nothing private is read for it.
 
-use super::{Gateway, Session};
+use crate::gateway::ask::Ask;
 use answer::ClientError;
 use dp::{Charge, Ratio};
 use ledger::words::whose;
@@ -10,13 +10,14 @@ use plan::Plan;
 use plan::price::proposals::{first_from, proposal};
 use plan::words::decimal;
 
-impl Session {
+impl Ask<'_> {
     /// The refusal of a statement in the client's words, with the largest ε at which it would be paid for.
-    pub(super) async fn exhausted(&self, gateway: &Gateway, plan: &Plan, refusal: &Refusal) -> ClientError {
+    pub(super) async fn exhausted(&self, plan: &Plan, refusal: &Refusal) -> ClientError {
+        let gateway = self.gateway;
         let mut error = refusal.client();
         let Some(charge) = &plan.charge else { return error };
         // The books may be away by now: then what is known is said.
-        let Ok(states) = gateway.ledger.paying(&self.identity, &plan.tables).await else { return error };
+        let Ok(states) = gateway.ledger.paying(self.identity, &plan.tables).await else { return error };
         let counts: Vec<String> =
             states.iter().map(|s| format!("{} into {}", fits(s, charge), whose(&s.budget))).collect();
         let mut detail = format!("Of statements like this there still fit {}.", counts.join(", "));
@@ -24,7 +25,7 @@ impl Session {
             detail = format!("{more} {detail}");
         }
         error.detail = Some(detail);
-        let Some(found) = self.largest_that_fits(gateway, plan, &states, &charge.epsilon).await else {
+        let Some(found) = self.largest_that_fits(plan, &states, &charge.epsilon).await else {
             return error;
         };
         let otherwise = "ask for fewer releases in one statement, or ask the owner of the data to raise the budget. \
@@ -53,19 +54,19 @@ impl Session {
     /// none. The outer: nobody knows.
     async fn largest_that_fits(
         &self,
-        gateway: &Gateway,
         plan: &Plan,
         states: &[BudgetState],
         asked: &Ratio,
     ) -> Option<Option<Fitting>> {
+        let gateway = self.gateway;
         let mut settings = self.settings.plan(&gateway.settings);
-        settings.budgets = gateway.ledger.notions(&self.identity);
+        settings.budgets = gateway.ledger.notions(self.identity);
         let wanted = settings.accuracy.take();
         let sizes = gateway.known.sizes.known();
         // The price of the whole statement as it would be planned then: its noise may be of another kind.
         let mut at = |epsilon: Ratio| -> Option<Fitting> {
             settings.epsilon = epsilon;
-            let plan = self.planned(gateway, &mut plan.statement.clone(), &settings, &sizes).ok()?;
+            let plan = self.planned(&mut plan.statement.clone(), &settings, &sizes).ok()?;
             let often = {
                 let charge = plan.charge.as_ref()?;
                 states.iter().map(|s| fits(s, charge)).min()?

@@ -9,7 +9,7 @@ use super::execution::{Step, paying};
 use super::price::no_bounds;
 use super::stages::{Asked, nothing};
 use super::statement::Planned;
-use super::{Gateway, Session};
+use crate::gateway::ask::Ask;
 use answer::{ClientError, Notice, SqlState};
 use dp::{Distribution, Ratio};
 use plan::price::row_choice::{self, RowChoice};
@@ -33,13 +33,14 @@ struct Choice {
     squares: bool,
 }
 
-impl Session {
+impl Ask<'_> {
     /// Whether bounds are to be chosen.
     ///
     /// # Errors
     /// The policy has no bound up to which they may be: SET was judged by the policy that was in force then.
-    pub(super) fn chooses_bounds(&self, gateway: &Gateway) -> Result<bool, ClientError> {
-        let asked = self.settings.auto_bounds() && self.mode(gateway) == Mode::Private;
+    pub(super) fn chooses_bounds(&self) -> Result<bool, ClientError> {
+        let gateway = self.gateway;
+        let asked = self.settings.auto_bounds() && self.mode() == Mode::Private;
         match asked && gateway.policy.statement.auto_max_rows.is_none() {
             true => Err(no_bounds()),
             false => Ok(asked),
@@ -72,7 +73,7 @@ impl Session {
         let bound = match self.kept_bound(of, &mut choice.choice).await? {
             Some(bound) => bound,
             None => {
-                self.admits(of.gateway, plan, of.charge).await?;
+                self.admits(plan, of.charge).await?;
                 let (noisy, _) = self.at_its_price(of, &mut choice.choice.plan, notices).await?;
                 let point = chosen(&noisy).ok_or_else(|| {
                     let cause = "the choice of a bound released no point";
@@ -193,7 +194,7 @@ impl Session {
         let mut settings = of.settings.clone();
         (settings.total_rows, settings.epsilon) = (Some(bound), epsilon(choice.squares));
         let mut statement = auto.statement.clone();
-        let (mut plan, _) = self.until_planned(of.gateway, &mut statement, of.constants, &settings).await?;
+        let (mut plan, _) = self.until_planned(&mut statement, of.constants, &settings).await?;
         if choice.squares && !has_gaussian_noise(&plan) {
             // With this bound it has noise of another kind, whose price is no square.
             settings.epsilon = epsilon(false);

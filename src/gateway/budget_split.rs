@@ -4,7 +4,7 @@
 use super::explanation::{Explained, fields};
 use super::statement::Statement;
 use super::words::priced;
-use super::{Gateway, Session};
+use crate::gateway::ask::Ask;
 use answer::{ClientError, Outcome, SqlState, Values};
 use dp::{Charge, Ratio};
 use plan::Plan;
@@ -13,7 +13,6 @@ use plan::price::split;
 use plan::words::decimal;
 use serde_json::json;
 use sql::Kind;
-use std::sync::Arc;
 
 /// Statements that a budget may be divided among.
 const MOST: usize = 100;
@@ -51,23 +50,23 @@ pub(super) fn simple_only() -> ClientError {
     )
 }
 
-impl Session {
+impl Ask<'_> {
     /// The proposal, in lines or as an object. `budget`: in billionths.
     pub(super) async fn split(
         &self,
-        gateway: &Arc<Gateway>,
         statement: &Statement,
         explain: sql::Explain,
         budget: u64,
     ) -> Result<Outcome, ClientError> {
+        let gateway = self.gateway;
         let all: Vec<&Statement> = std::iter::once(statement).chain(statement.others.iter()).collect();
         let mut plans = Vec::with_capacity(all.len());
         for one in &all {
-            plans.push(self.plan_without_terms(gateway, one).await?);
+            plans.push(self.plan_without_terms(one).await?);
         }
         let budget = Ratio::new(u128::from(budget), 1_000_000_000);
         let least = dp::ratio(&gateway.policy.statement.min_epsilon).unwrap_or(budget);
-        split::split(&mut plans, &self.terms(gateway), &budget, &least)?;
+        split::split(&mut plans, &self.terms(), &budget, &least)?;
         let mut lines = vec![whole(&plans, &budget, gateway.policy.unit_column())];
         let mut objects = Vec::with_capacity(plans.len());
         for (i, (plan, one)) in plans.iter().zip(&all).enumerate() {
@@ -75,7 +74,7 @@ impl Session {
             let epsilon = plan.charge.as_ref().map(|c| decimal(&c.epsilon));
             let (price, set) = match (&plan.charge, &epsilon) {
                 (Some(charge), Some(epsilon)) => {
-                    (self.share(gateway, plan, charge).await?, format!("SET noisegate.epsilon = {epsilon}; "))
+                    (self.share(plan, charge).await?, format!("SET noisegate.epsilon = {epsilon}; "))
                 }
                 _ => ("nothing".to_owned(), String::new()),
             };
@@ -91,8 +90,9 @@ impl Session {
     }
 
     /// What it takes of the budget that ends first.
-    async fn share(&self, gateway: &Gateway, plan: &Plan, charge: &Charge) -> Result<String, ClientError> {
-        let states = gateway.ledger.paying(&self.identity, &plan.tables).await.map_err(|r| r.client())?;
+    async fn share(&self, plan: &Plan, charge: &Charge) -> Result<String, ClientError> {
+        let gateway = self.gateway;
+        let states = gateway.ledger.paying(self.identity, &plan.tables).await.map_err(|r| r.client())?;
         Ok(match priced(&states, charge) {
             Ok((share, _)) => share,
             Err(why) => format!("more than there is: {why}"),
@@ -100,27 +100,28 @@ impl Session {
     }
 
     /// The plan at the session's own price, which is not what it will have.
-    async fn plan_without_terms(&self, gateway: &Gateway, one: &Statement) -> Result<Plan, ClientError> {
+    async fn plan_without_terms(&self, one: &Statement) -> Result<Plan, ClientError> {
+        let gateway = self.gateway;
         let (Kind::Query(query, lines) | Kind::Explain(query, lines, _)) = &*one.kind else {
             return Err(super::control_here());
         };
         sql::text_size::check(query, lines, None, &gateway.policy.limits)?;
-        let resolved = self.resolve(gateway, query, lines)?;
+        let resolved = self.resolve(query, lines)?;
         let (highest, pos) = sql::constants::parameters(&mut resolved.clone());
         if highest > 0 {
             let message = format!("there is no parameter ${highest}");
-            return Err(ClientError::new(super::UNDEFINED_PARAMETER, message)
+            return Err(ClientError::new(super::way::planned::UNDEFINED_PARAMETER, message)
                 .hint("Write the value itself.")
                 .at(pos));
         }
-        let planned = self.plan(gateway, resolved.clone(), self.constants(), &[], &Values::default()).await?;
+        let planned = self.plan(resolved.clone(), self.constants(), &[], &Values::default()).await?;
         if planned.plan.question.is_some() {
             return Err(ClientError::unsupported("a question to a stream has the price of its stream")
                 .hint("RESET noisegate.stream, and ask again."));
         }
         if planned.plan.charge.is_some() {
             let asked = planned.columns(&resolved);
-            self.type_check(gateway, &asked, true, &[], &planned.constants).await?;
+            self.type_check(&asked, true, &[], &planned.constants).await?;
         }
         Ok(planned.plan)
     }

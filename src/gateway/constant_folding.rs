@@ -1,7 +1,8 @@
 //! Constants that only PostgreSQL can evaluate, parameters among them: asked for in one round trip, before the
 //! statement is planned, and put into it as typed constants. No row of any table is read.
 
-use super::{Session, parameters, typing_error};
+use super::{parameters, typing_error};
+use crate::gateway::ask::Ask;
 use answer::Values;
 use answer::{ClientError, SqlState};
 use backend::{RelayError, Setting, Settings};
@@ -24,7 +25,7 @@ enum Value {
     Array(Option<Vec<Option<String>>>, SqlType),
 }
 
-impl Session {
+impl Ask<'_> {
     /// Replaces parameters, and in statements over private rows every constant that the planner cannot compute, by
     /// their values.
     pub(super) async fn fold(

@@ -74,7 +74,7 @@ impl Databases {
         };
         let active = self.find(&database).ok_or_else(missing)?.clone();
         let session = Session::new(active, self.clone(), identity, database);
-        session.announce()?;
+        session.ask().announce()?;
         Ok(session)
     }
 }

@@ -1,11 +1,12 @@
 //! The answers of a plan's releases: stored ones first, and for what is not stored the way that costs: charge, fetch,
 //! release.
 
+use super::Gateway;
 use super::pay::{Keeping, Kept, Order, Purchase};
 use super::private_groups::selected;
 use super::rounds::{self, Columns};
 use super::stages::{Asked, part};
-use super::{Gateway, Session};
+use crate::gateway::ask::Ask;
 use crate::store::{self, Accept, Epoch, KeyContext, Known, Question, Served};
 use answer::{ClientError, SqlState};
 use backend::Param;
@@ -65,7 +66,7 @@ pub(super) enum Got {
     Paid(Vec<usize>, Vec<BudgetState>),
 }
 
-impl Session {
+impl Ask<'_> {
     /// The answers of a step's releases, put into their places: those that are kept, and the others for their price.
     pub(super) async fn released(
         &self,
@@ -76,7 +77,7 @@ impl Session {
     ) -> Result<Got, ClientError> {
         let Asked { gateway, charge, text, settings, .. } = of;
         let cached = gateway.store.enabled() && self.settings.cached();
-        let questions = self.questions(gateway, plan, step, settings, cached).await?;
+        let questions = self.questions(plan, step, settings, cached).await?;
         if !cached {
             let turn = gateway.turn_to_read(&self.identity.user).await?;
             let statement = statement_of(questions.iter().map(|(_, q)| &**q));
@@ -98,7 +99,7 @@ impl Session {
                     given,
                     without,
                 };
-                match self.pay(gateway, plan, order).await? {
+                match self.pay(plan, order).await? {
                     Purchase::Paid(paid, budgets) => {
                         place(noisy, paid);
                         return Ok(Got::Paid(step.places.clone(), budgets));
@@ -125,7 +126,7 @@ impl Session {
             }
             if lookup.missing.is_empty() {
                 let wider = wider(plan, &lookup.found);
-                self.free(gateway, &questions, text).await?;
+                self.free(&questions, text).await?;
                 serve(plan, noisy, lookup.found);
                 return Ok(Got::Kept(wider));
             }
@@ -169,7 +170,7 @@ impl Session {
                 given: step.given.to_vec(),
             };
             let paying = order.places.clone();
-            let (paid, budgets) = match self.pay(gateway, plan, order).await? {
+            let (paid, budgets) = match self.pay(plan, order).await? {
                 Purchase::Paid(paid, budgets) => (paid, budgets),
                 // Another proxy has it: look again, and where it cannot be read, pay without asking whether it is there.
                 Purchase::Kept => {
@@ -207,20 +208,16 @@ impl Session {
         }
         let places: Vec<usize> = places.iter().chain(&step.later).copied().collect();
         let charge = part(plan, &places, of.charge)?;
-        self.admits(of.gateway, plan, &charge).await
+        self.admits(plan, &charge).await
     }
 
     /// That the budgets admit a charge for this plan now. Nothing is debited.
-    pub(super) async fn admits(
-        &self,
-        gateway: &Gateway,
-        plan: &Plan,
-        charge: &Charge,
-    ) -> Result<(), ClientError> {
+    pub(super) async fn admits(&self, plan: &Plan, charge: &Charge) -> Result<(), ClientError> {
+        let gateway = self.gateway;
         let _booking = enter(Stage::Ledger);
-        match gateway.ledger.admits(&self.identity, &plan.tables, charge).await {
+        match gateway.ledger.admits(self.identity, &plan.tables, charge).await {
             Ok(()) => Ok(()),
-            Err(refusal @ Refusal::Exhausted(_)) => Err(self.exhausted(gateway, plan, &refusal).await),
+            Err(refusal @ Refusal::Exhausted(_)) => Err(self.exhausted(plan, &refusal).await),
             Err(refusal) => Err(refusal.client()),
         }
     }
@@ -228,12 +225,12 @@ impl Session {
     /// What each release is kept under.
     async fn questions(
         &self,
-        gateway: &Gateway,
         plan: &Plan,
         step: &Step<'_>,
         settings: &plan::Settings,
         cached: bool,
     ) -> Result<Vec<(usize, Arc<Question>)>, ClientError> {
+        let gateway = self.gateway;
         let paying = paying(plan);
         let selecting = paying.iter().filter_map(|i| plan.releases.get(*i)).filter(|r| r.selects());
         let selecting = u128::try_from(selecting.count().max(1)).unwrap_or(u128::MAX);
@@ -271,7 +268,7 @@ impl Session {
         step: &Step<'_>,
         noisy: &mut [Noisy],
     ) -> Result<(usize, Option<f64>), ClientError> {
-        let questions = self.questions(of.gateway, plan, step, of.settings, true).await?;
+        let questions = self.questions(plan, step, of.settings, true).await?;
         let lookup = look(of.gateway, plan, &questions, self.settings.accepted()).await;
         let (kept, wider) = (lookup.found.len(), wider(plan, &lookup.found));
         serve(plan, noisy, lookup.found);
@@ -279,19 +276,15 @@ impl Session {
     }
 
     /// Notes in the books that nothing was spent.
-    async fn free(
-        &self,
-        gateway: &Gateway,
-        questions: &[(usize, Arc<Question>)],
-        text: &str,
-    ) -> Result<(), ClientError> {
+    async fn free(&self, questions: &[(usize, Arc<Question>)], text: &str) -> Result<(), ClientError> {
+        let gateway = self.gateway;
         tracing::Span::current().record("epsilon", "0");
         let statement = statement_of(questions.iter().map(|(_, q)| &**q));
         let release = store::together(&questions.iter().map(|(_, q)| q.keys.exact).collect::<Vec<_>>());
         let user = &self.identity.user;
         // Beside the first entry of all: what others paid for.
         gateway.store.remember(&gateway.ledger, 0, user, &statement, text).await;
-        gateway.ledger.reuse(&self.identity, statement, release).await.map_err(|r| r.client())
+        gateway.ledger.reuse(self.identity, statement, release).await.map_err(|r| r.client())
     }
 }
 

@@ -3,29 +3,30 @@
 //!
 //! Group keys are never decoded: an array is assembled around their raw bytes.
 
-use super::remembered::{Key, PublicText};
 use super::statement::Columns;
-use super::{Gateway, Session, straight};
+use super::straight;
+use crate::gateway::ask::Ask;
+use crate::gateway::way::private::Released;
 use answer::{ClientError, Field, Outcome, SqlState};
 use backend::{Param, RelayError, Rows};
 use bigdecimal::{BigDecimal, ToPrimitive};
 use bytes::{BufMut, Bytes, BytesMut};
-use emit::print::{self, ArrayParam, Constants, Printed};
+use emit::print::{self, ArrayParam, Printed};
 use futures::StreamExt;
-use plan::{Free, Plan};
+use plan::Plan;
 use release::{Noisy, numeric};
 use schema::SqlType;
 use std::collections::HashMap;
 
-impl Session {
+impl Ask<'_> {
     /// That the finish will give the types that the statement was promised: had it others, nobody must pay for it.
     pub(super) async fn prove_finish(
         &self,
-        gateway: &Gateway,
         plan: &Plan,
         (text, arrays): (Printed, Vec<ArrayParam>),
         fields: &[Field],
     ) -> Result<(), ClientError> {
+        let gateway = self.gateway;
         let settings = self.settings.backend();
         if let Some(given) = gateway.known.finishes.get(&settings, &text.sql) {
             return same_types(fields, &given);
@@ -45,44 +46,22 @@ impl Session {
     }
 
     /// The rows of the analyst's statement over released relations.
-    pub(super) async fn finish(
-        &self,
-        gateway: &Gateway,
-        plan: &Plan,
-        mut constants: Constants,
-        noisy: &[Noisy],
-        columns: Columns,
-        key: Option<Key>,
-    ) -> Result<Outcome, ClientError> {
-        if plan.free == Some(Free::NoRows) {
-            let rows = futures::stream::empty().boxed();
-            return Ok(Outcome::Rows { fields: columns.fields, rows, verb: "SELECT", count: true });
-        }
-        if plan.charge.is_some()
-            && !columns.twice
-            && let Some(straight) = print::straight(plan, &gateway.policy, &constants)
+    pub(super) async fn finish(&self, released: Released) -> Result<Outcome, ClientError> {
+        let Released { plan, mut constants, columns, noisy, .. } = released;
+        let policy = &self.gateway.policy;
+        if !columns.twice
+            && let Some(straight) = print::straight(&plan, policy, &constants)
             && let finishing = record::step(record::Stage::Finish)
-            && let Some(rows) = straight::rows(plan, noisy, &straight, &columns.fields)?
+            && let Some(rows) = straight::rows(&plan, &noisy, &straight, &columns.fields)?
         {
             drop(finishing);
             let rows = futures::stream::iter(rows.into_iter().map(Ok)).boxed();
             return Ok(Outcome::Rows { fields: columns.fields, rows, verb: "SELECT", count: true });
         }
-        constants.own = self.own_rows(gateway, &plan.statement).await?;
-        let (text, arrays) = print::finish(plan, &gateway.policy, &constants);
-        let params = params(plan, noisy, &arrays)?;
-        if plan.charge.is_none() {
-            let once = columns.once().iter().map(|f| Field { format: 0, ..f.clone() }).collect();
-            let answered = self.public_rows(gateway, &text.sql, &params, columns).await?;
-            let public = plan.releases.is_empty() && plan.free.is_none() && params.is_empty() && text.lasting;
-            // Who asks for estimates is told what they are each time.
-            let collected = !plan::explain::collected::of(plan, &gateway.policy).is_empty();
-            if let Some(key) = key.filter(|_| public && !collected) {
-                gateway.known.public.keep(key, PublicText { sql: text.sql, fields: once });
-            }
-            return Ok(answered);
-        }
-        let (fields, rows) = self.rows(gateway, &text.sql, &params, columns, false).await?;
+        constants.own = self.own_rows(&plan.statement).await?;
+        let (text, arrays) = print::finish(&plan, policy, &constants);
+        let params = params(&plan, &noisy, &arrays)?;
+        let (fields, rows) = self.rows(&text.sql, &params, columns, false).await?;
         same_types(&fields, &rows.fields)?;
         Ok(Outcome::Rows { fields, rows: rows.into_finish_stream(), verb: "SELECT", count: true })
     }
@@ -90,12 +69,12 @@ impl Session {
     /// The rows of a text over public tables, which may have been altered since it was described.
     pub(super) async fn public_rows(
         &self,
-        gateway: &Gateway,
         sql: &str,
         params: &[Param],
         columns: Columns,
     ) -> Result<Outcome, ClientError> {
-        let (fields, rows) = self.rows(gateway, sql, params, columns, true).await?;
+        let _gateway = self.gateway;
+        let (fields, rows) = self.rows(sql, params, columns, true).await?;
         if !have_same_types(&fields, &rows.fields) {
             return Err(ClientError::new(
                 SqlState::FEATURE_NOT_SUPPORTED,
@@ -109,12 +88,12 @@ impl Session {
     /// What a text of the finish gives, and the columns that were promised.
     async fn rows(
         &self,
-        gateway: &Gateway,
         sql: &str,
         params: &[Param],
         Columns { fields, twice }: Columns,
         public: bool,
     ) -> Result<(Vec<Field>, Rows), ClientError> {
+        let gateway = self.gateway;
         let _finishing = record::step(record::Stage::Finish);
         let doubled = twice.then(|| format!("SELECT q.*, q.* FROM ({sql}) AS q"));
         let formats: Vec<i16> = fields.iter().map(|f| f.format).collect();

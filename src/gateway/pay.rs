@@ -1,9 +1,10 @@
 //! What costs: charge, fetch, release.
 
+use super::Gateway;
 use super::price::{log_price, no_entropy, statement_text};
 use super::private_groups::within;
 use super::reads;
-use super::{Gateway, Session};
+use crate::gateway::ask::Ask;
 use crate::store::{self, Question};
 use answer::{ClientError, Identity, SqlState};
 use backend::{self, FetchRequest, FetchText, Hints, Keeps, Opened, Param, Sieve};
@@ -20,17 +21,13 @@ use release::{Exact, Noisy, perturb};
 use std::sync::Arc;
 use tracing::Instrument;
 
-impl Session {
+impl Ask<'_> {
     /// Charges for these releases, reads what is private, perturbs it and keeps it.
     ///
     /// Until the charge is asked for, dropping the future costs nothing. From then on the rest is done whether or not
     /// somebody still waits for it: whoever cancels has paid, and finds the answer when the same is asked again.
-    pub(super) async fn pay(
-        &self,
-        gateway: &Arc<Gateway>,
-        plan: &Plan,
-        mut order: Order,
-    ) -> Result<Purchase, ClientError> {
+    pub(super) async fn pay(&self, plan: &Plan, mut order: Order) -> Result<Purchase, ClientError> {
+        let gateway = self.gateway;
         let releases: Vec<(usize, &Release)> =
             order.places.iter().filter_map(|i| Some((*i, plan.releases.get(*i)?))).collect();
         // Printed and certified before it is paid for: what cannot be costs nothing.
@@ -85,7 +82,7 @@ impl Session {
             Settled::Kept => Purchase::Kept,
             Settled::Wait => Purchase::Wait,
             Settled::Full => Purchase::Full,
-            Settled::Exhausted(refusal) => return Err(self.exhausted(gateway, plan, &refusal).await),
+            Settled::Exhausted(refusal) => return Err(self.exhausted(plan, &refusal).await),
         })
     }
 }

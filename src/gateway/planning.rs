@@ -6,7 +6,8 @@ use super::remembered::Key;
 use super::settings::custom::NoisegateSetting;
 use super::settings::time_zone;
 use super::statement::Planned;
-use super::{Gateway, Session, parameters, snapping};
+use super::{parameters, snapping};
+use crate::gateway::ask::Ask;
 use answer::{ClientError, Field, Values};
 use backend::Setting;
 use emit::print::Constants;
@@ -16,18 +17,18 @@ use plan::{Missing, Plan, PlanError};
 use sql::catalog::InPath;
 use std::sync::Arc;
 
-impl Session {
+impl Ask<'_> {
     pub(super) fn resolve(
         &self,
-        gateway: &Gateway,
         query: &sqlparser::ast::Query,
         lines: &sql::parse::Lines,
     ) -> Result<sql::ast::Statement, ClientError> {
+        let gateway = self.gateway;
         let policy = &gateway.policy;
-        let names = InPath { policy, path: self.search_path(gateway), estimates: self.estimates() };
+        let names = InPath { policy, path: self.search_path(), estimates: self.estimates() };
         let resolved = sql::resolve::resolve(query, lines, &names, &policy.limits)?;
         if !resolved.bindings.is_empty() {
-            self.reads_something(gateway)?;
+            self.reads_something()?;
         }
         Ok(resolved)
     }
@@ -43,21 +44,21 @@ impl Session {
     }
 
     /// What the session may choose about prices and bounds, and pays from.
-    pub(super) fn terms(&self, gateway: &Gateway) -> plan::Settings {
+    pub(super) fn terms(&self) -> plan::Settings {
+        let gateway = self.gateway;
         let mut settings = self.settings.plan(&gateway.settings);
         settings.zone = time_zone::as_argument(self.settings.backend().get(Setting::TimeZone));
-        settings.budgets = gateway.ledger.notions(&self.identity);
+        settings.budgets = gateway.ledger.notions(self.identity);
         settings
     }
 
     /// The plan that was kept of a statement, and its columns then.
-    pub(super) fn planned_before(
-        &self,
-        gateway: &Gateway,
-        key: Option<&Key>,
-    ) -> Option<(Planned, Vec<Field>)> {
-        let key = key.filter(|_| self.selected(gateway).is_none())?;
-        let (settings, chooses) = (self.terms(gateway), self.chooses_bounds(gateway).ok()?);
+    pub(super) fn planned_before(&self, key: &Key) -> Option<(Planned, Vec<Field>)> {
+        let gateway = self.gateway;
+        if self.selected().is_some() {
+            return None;
+        }
+        let (settings, chooses) = (self.terms(), self.chooses_bounds().ok()?);
         let kept = gateway.known.plans.get(key, &settings, &gateway.known.sizes.known())?;
         let kept = Some(kept).filter(|kept| kept.auto.is_some() == chooses)?;
         let (plan, constants) = (kept.plan.clone(), self.constants());
@@ -76,25 +77,25 @@ impl Session {
 
     pub(super) async fn plan(
         &self,
-        gateway: &Gateway,
         statement: sql::ast::Statement,
         constants: Constants,
         types: &[u32],
         values: &Values,
     ) -> Result<Planned, ClientError> {
-        let beside = self.beside(gateway, &statement, &constants, types).await;
-        self.plan_with(gateway, statement, constants, types, values, &beside).await
+        let _gateway = self.gateway;
+        let beside = self.beside(&statement, &constants, types).await;
+        self.plan_with(statement, constants, types, values, &beside).await
     }
 
     /// Beside which columns of the statement intervals stand. It follows from text, settings and types of parameters alone: columns
     /// are told before parameters have values, and of probes.
     pub(super) async fn beside(
         &self,
-        gateway: &Gateway,
         statement: &sql::ast::Statement,
         constants: &Constants,
         types: &[u32],
     ) -> Beside {
+        let gateway = self.gateway;
         if !self.settings.intervals() {
             return Beside::Nothing;
         }
@@ -108,37 +109,36 @@ impl Session {
         if let Some(query) = probed {
             asked.query = query;
         }
-        let planned =
-            self.plan_with(gateway, asked, constants.clone(), types, &values, &Beside::Numbers).await;
+        let planned = self.plan_with(asked, constants.clone(), types, &values, &Beside::Numbers).await;
         planned.map_or(Beside::Nothing, |planned| Beside::Told(planned.intervals.places().to_vec()))
     }
 
     async fn plan_with(
         &self,
-        gateway: &Gateway,
         mut statement: sql::ast::Statement,
         constants: Constants,
         types: &[u32],
         values: &Values,
         beside: &Beside,
     ) -> Result<Planned, ClientError> {
-        let mut lasting = self.selected(gateway).is_none() && is_lasting(&statement);
+        let gateway = self.gateway;
+        let mut lasting = self.selected().is_none() && is_lasting(&statement);
         let every = gateway.policy.cache.snap;
         let snapped =
             every.and_then(|every| snapping::snap(&mut statement, &gateway.policy, &constants.now, every));
         self.fold(&mut statement, &gateway.policy, &constants, types, values).await?;
-        let mut settings = self.terms(gateway);
+        let mut settings = self.terms();
         if *beside == Beside::Nothing {
             settings.ends = plan::Ends::new(self.settings.confidence(), false);
         }
-        let (mut plan, read) = self.until_planned(gateway, &mut statement, &constants, &settings).await?;
+        let (mut plan, read) = self.until_planned(&mut statement, &constants, &settings).await?;
         // SET was judged by the policy that was in force then.
         let chosen = self.settings.get(NoisegateSetting::Epsilon.name());
         if let Some(epsilon) = chosen.filter(|_| plan.charge.is_some()) {
             NoisegateSetting::Epsilon.at_least(epsilon, &gateway.policy.statement.min_epsilon)?;
         }
         let intervals = plan::reach::columns::prepare(&mut plan, beside, self.settings.confidence())?;
-        let chooses = plan.charge.is_some() && self.chooses_bounds(gateway)?;
+        let chooses = plan.charge.is_some() && self.chooses_bounds()?;
         let auto = chooses.then(|| Arc::new(Auto { statement, beside: beside.clone() }));
         lasting &= !read;
         Ok(Planned { plan, constants, settings, snapped, lasting, key: None, intervals, auto })
@@ -147,20 +147,20 @@ impl Session {
     /// A statement's plan, with what it asks for on the way put into the statement; and whether public rows were.
     pub(super) async fn until_planned(
         &self,
-        gateway: &Gateway,
         statement: &mut sql::ast::Statement,
         constants: &Constants,
         settings: &plan::Settings,
     ) -> Result<(Plan, bool), ClientError> {
+        let gateway = self.gateway;
         let mut read = false;
         loop {
             let sizes = gateway.known.sizes.known();
-            match self.planned(gateway, statement, settings, &sizes) {
+            match self.planned(statement, settings, &sizes) {
                 Ok(plan) => return Ok((plan, read)),
                 Err(PlanError::Refused(e)) => return Err(*e),
                 Err(PlanError::Missing(missing)) => {
                     read |= !missing.rows.is_empty();
-                    self.learn(gateway, statement, constants, missing).await?;
+                    self.learn(statement, constants, missing).await?;
                 }
             }
         }
@@ -169,13 +169,13 @@ impl Session {
     /// Asks PostgreSQL for facts, and puts them where a plan looks for them.
     async fn learn(
         &self,
-        gateway: &Gateway,
         statement: &mut sql::ast::Statement,
         constants: &Constants,
         Missing { types, rows, sizes }: Missing,
     ) -> Result<(), ClientError> {
+        let gateway = self.gateway;
         for (of, query) in types {
-            let types = self.types_of(gateway, statement, query, constants).await?;
+            let types = self.types_of(statement, query, constants).await?;
             statement.types.insert(of, types);
         }
         for wanted in rows {

@@ -2,7 +2,8 @@
 //! typed constants.
 
 use super::constant_folding::round_trip;
-use super::{Session, parameters, typing_error};
+use super::{parameters, typing_error};
+use crate::gateway::ask::Ask;
 use answer::{ClientError, SqlState};
 use backend::RelayError;
 use emit::print::{self, Constants};
@@ -10,7 +11,7 @@ use plan::PublicRows;
 use policy::Policy;
 use sql::ast::{Expr, Statement};
 
-impl Session {
+impl Ask<'_> {
     /// Reads them.
     pub(super) async fn read_public(
         &self,

@@ -9,9 +9,9 @@
 //! Laplace noise it is the answer. With Gaussian noise the answer is the mean of all of them, which has the noise of one release at
 //! their price together (`release::combine`): nothing that was paid is lost, and the last release costs what is left to pay.
 
-use super::Session;
 use super::stages::Asked;
 use super::words::Kept;
+use crate::gateway::ask::Ask;
 use answer::{ClientError, Notice, SqlState};
 use dp::{Distribution, Ratio};
 use plan::Plan;
@@ -28,7 +28,7 @@ const OTHERWISE: u128 = 8;
 /// How many times its interval's half width a number is that is known well enough to aim at.
 const KNOWN: f64 = 5.0;
 
-impl Session {
+impl Ask<'_> {
     /// Every release's answer, and what is to be said of them. `plan` becomes the one whose noise they have; `part`: how near each
     /// number is to come, of itself.
     pub(super) async fn refined(
@@ -118,7 +118,7 @@ impl Session {
         if let Some(Kept::All { .. }) = self.free_parts(of, small).await? {
             return Ok(());
         }
-        self.admits(of.gateway, plan, of.charge).await
+        self.admits(plan, of.charge).await
     }
 
     /// What EXPLAIN says of it, where it is asked for.

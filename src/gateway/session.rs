@@ -1,5 +1,6 @@
 //! One client's session, over whatever gateway is in force when its next statement comes.
 
+use super::ask::Ask;
 use super::collect::Writing;
 use super::history;
 use super::present::{Connected, Seat};
@@ -10,8 +11,6 @@ use super::statement::Planned;
 use super::stream::Reopening;
 use super::{ActiveGateway, Databases, Gateway};
 use answer::{ClientError, Identity, Notice, SqlState, Values};
-use backend::Asker;
-use emit::print::Constants;
 use sql::Kind;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -167,11 +166,6 @@ impl Session {
         self.bound.1.take_if(|_| self.bound.0 == number).map(|planned| *planned)
     }
 
-    /// On whose behalf a statement runs on the database.
-    pub(super) fn behalf(&self, public: bool) -> Asker<'_> {
-        Asker { user: &self.identity.user, public }
-    }
-
     /// What a statement is remembered by: a query; of others nothing is.
     pub(super) fn key(
         &mut self,
@@ -182,7 +176,7 @@ impl Session {
     ) -> Option<Key> {
         let Kind::Query(..) = kind else { return None };
         // What others asked is not to be had by those who read nothing.
-        if self.writes(&self.gateway) {
+        if self.ask().writes() {
             return None;
         }
         let revision = self.settings.revision();
@@ -190,7 +184,7 @@ impl Session {
             Some((at, reading)) if at == revision => reading,
             _ => Reading {
                 settings: self.settings.backend(),
-                path: self.search_path(&self.gateway),
+                path: self.ask().search_path(),
                 own: self.settings.of_texts(),
             }
             .into(),
@@ -199,19 +193,24 @@ impl Session {
         Some(Key::new(reading, text, types, values))
     }
 
-    pub(super) fn constants(&self) -> Constants {
-        Constants {
-            now: self.transaction_start.clone().unwrap_or_else(now),
-            user: self.identity.user.clone(),
-            database: self.database.clone(),
-            schema: self.search_path(&self.gateway).into_iter().next(),
-            own: Vec::new(),
+    /// Who asks, for as long as a statement is answered.
+    pub(super) fn ask(&self) -> Ask<'_> {
+        Ask {
+            gateway: &self.gateway,
+            identity: &self.identity,
+            settings: &self.settings,
+            database: &self.database,
+            databases: &self.databases,
+            transaction_start: self.transaction_start.as_deref(),
+            queried: self.queried,
+            pid: self.pid,
+            reopening: &self.reopening,
         }
     }
 }
 
 /// The moment, as text that casts to timestamptz.
-fn now() -> String {
+pub(super) fn now() -> String {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     // 2000-01-01 is 946,684,800 seconds after 1970-01-01.
     let micros = i64::try_from(since.as_micros()).unwrap_or(i64::MAX) - 946_684_800 * 1_000_000;

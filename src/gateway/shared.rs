@@ -3,11 +3,11 @@
 use super::collect::{Analyser, Collecting, ToldApart};
 use super::fingerprints::Fingerprints;
 use super::history::History;
-use super::passthrough::Passthrough;
 use super::present::Present;
 use super::reached::Reached;
 use super::remembered::Known;
 use super::stream::{StreamStanding, Streams};
+use super::way::owner::Passthrough;
 use crate::crashes::Crashes;
 use crate::store::Store;
 use backend::{Backend, Places};

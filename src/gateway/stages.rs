@@ -9,7 +9,8 @@ use super::execution::{Got, Step};
 use super::finish::params;
 use super::price::{free_notice, price_notice, wider_text};
 use super::words::Kept;
-use super::{Gateway, Session, reading, rounds, synthetic};
+use super::{Gateway, reading, rounds, synthetic};
+use crate::gateway::ask::Ask;
 use answer::{ClientError, Field, Notice, SqlState};
 use backend::{Param, RelayError};
 use bytes::Bytes;
@@ -36,7 +37,7 @@ struct Bill {
     wider: Option<f64>,
 }
 
-impl Session {
+impl<'s> Ask<'s> {
     /// Every release's answer, in the plan's order, and what is to be said of them.
     pub(super) async fn answers(
         &self,
@@ -46,7 +47,7 @@ impl Session {
     ) -> Result<(Vec<Noisy>, Vec<Notice>), ClientError> {
         let mut bill = Bill::default();
         let answers = self.steps(of, plan, &mut bill).await;
-        if self.mode(of.gateway) == Mode::Synthetic {
+        if self.mode() == Mode::Synthetic {
             // Whoever has switched notices off must not take them for real numbers either.
             notices.push(synthetic::notice());
             return answers;
@@ -74,7 +75,7 @@ impl Session {
         for (stage, places, later) in order(plan) {
             if !places.is_empty() {
                 let step = Step::new(plan, places, later, &given, &noisy);
-                let got = match self.mode(of.gateway) {
+                let got = match self.mode() {
                     Mode::Synthetic => {
                         record::answered(record::Outcome::Synthetic);
                         self.made_up(of, plan, &step, &mut noisy).await?;
@@ -85,7 +86,7 @@ impl Session {
                 };
                 match got {
                     Got::Kept(wider) => {
-                        if self.mode(of.gateway) == Mode::Private {
+                        if self.mode() == Mode::Private {
                             record::answered(record::Outcome::Repeated);
                         }
                         bill.wider = bill.wider.into_iter().chain(wider).reduce(f64::max);
@@ -111,7 +112,7 @@ impl Session {
         of: &Asked<'_>,
         plan: &mut Plan,
     ) -> Result<Option<Kept>, ClientError> {
-        if self.mode(of.gateway) == Mode::Synthetic {
+        if self.mode() == Mode::Synthetic {
             return Ok(Some(Kept::MadeUp));
         }
         if !of.gateway.store.enabled() || !self.settings.cached() {
@@ -151,7 +152,7 @@ impl Session {
     ) -> Result<Vec<Param>, ClientError> {
         let Asked { gateway, constants, .. } = of;
         let mut constants = (*constants).clone();
-        constants.own = self.own_rows(gateway, &plan.statement).await?;
+        constants.own = self.own_rows(&plan.statement).await?;
         let (text, arrays) = print::finish_stage(plan, stage, &gateway.policy, &constants);
         let params = params(plan, noisy, &arrays)?;
         let rows = gateway
@@ -164,15 +165,11 @@ impl Session {
     }
 
     /// That each stage gives the type that the rest was planned with: had it another, nobody must pay for it.
-    pub(super) async fn prove_stages(
-        &self,
-        gateway: &Gateway,
-        plan: &Plan,
-        constants: &Constants,
-    ) -> Result<(), ClientError> {
+    pub(super) async fn prove_stages(&self, plan: &Plan, constants: &Constants) -> Result<(), ClientError> {
+        let gateway = self.gateway;
         for stage in &plan.stages {
             let finish = print::finish_stage(plan, stage, &gateway.policy, constants);
-            self.prove_finish(gateway, plan, finish, &promised(stage)).await?;
+            self.prove_finish(plan, finish, &promised(stage)).await?;
         }
         Ok(())
     }
@@ -180,13 +177,13 @@ impl Session {
     /// The types that PostgreSQL gives the columns of a query of this statement.
     pub(super) async fn types_of(
         &self,
-        gateway: &Gateway,
         of: &Statement,
         query: Query,
         constants: &Constants,
     ) -> Result<Vec<SqlType>, ClientError> {
+        let gateway = self.gateway;
         let statement = Statement { query, ..of.clone() };
-        let described = self.type_check(gateway, &statement, true, &[], constants).await?;
+        let described = self.type_check(&statement, true, &[], constants).await?;
         let ty = |f: &Field| {
             let oid = f.type_oid;
             let known = super::parameters::scalar(oid, &gateway.policy).filter(|ty| ty.oid() == oid);

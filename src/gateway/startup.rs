@@ -3,11 +3,11 @@
 use super::collect::{Analyser, Collecting, secrets};
 use super::fingerprints::Fingerprints;
 use super::history::History;
-use super::passthrough::Passthrough;
 use super::present::Present;
 use super::reached::Reached;
 use super::remembered::Known;
 use super::settings::time_zone::{NAMES, is_among, is_plain_offset};
+use super::way::owner::Passthrough;
 use super::{Gateway, stream};
 use crate::crashes::Crashes;
 use crate::store::Store;

@@ -2,7 +2,8 @@
 
 use super::Gateway;
 use super::bounds::Auto;
-use super::remembered::{Key, PublicText};
+use super::remembered::Key;
+use super::way::Bound;
 use crate::beside::Brief;
 use crate::crashes::Shape;
 use answer::{ClientError, Description, Field, SqlState, Values};
@@ -10,6 +11,7 @@ use emit::print::Constants;
 use plan::Plan;
 use plan::reach::columns::Intervals;
 use sql::Kind;
+use sql::parse::Parsed;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -37,6 +39,21 @@ pub struct Watched {
 }
 
 impl Statement {
+    /// A parsed statement. `collects`: rows may be written to what is collected.
+    pub(super) fn of(parsed: Parsed, collects: bool) -> Result<Self, ClientError> {
+        let (mut text, tokens) = (parsed.text.clone(), parsed.tokens);
+        let sql::Classified { kind, control } = sql::classify(parsed)?;
+        if let Kind::Insert(insert) = &kind {
+            if !collects {
+                return Err(insert.read_only());
+            }
+            // What somebody says of themselves is kept nowhere.
+            text = insert.verb.into();
+        }
+        let (kind, others, watched) = (Arc::new(kind), Arc::default(), Watched::default());
+        Ok(Self { kind, control, text, tokens, others, watched })
+    }
+
     /// Bytes that it takes, at most.
     pub fn bytes(&self) -> usize {
         let others = self.others.iter().map(Self::bytes).sum::<usize>();
@@ -62,6 +79,11 @@ impl Statement {
         class(&self.kind)
     }
 
+    /// Whether it asks for something, and is no setting, transaction or row.
+    pub(super) fn is_query(&self) -> bool {
+        !matches!(&*self.kind, Kind::Control | Kind::Session(_) | Kind::Insert(_))
+    }
+
     /// As it was written.
     pub fn text(&self) -> Arc<str> {
         self.text.clone()
@@ -82,20 +104,35 @@ pub struct Portal {
     pub(super) tokens: usize,
     pub(super) description: Description,
     pub(super) values: Values,
-    /// Its number among the session's portals, if it has a plan. The session keeps that of the last one: the others are
-    /// planned again, since a plan is hundreds of times as large as its text.
-    pub(super) planned: Option<u64>,
-    /// What was remembered of it, and under which key: it needs no plan.
-    pub(super) known: Option<(Key, Arc<PublicText>)>,
+    /// What is to be executed. Of its plans the session keeps the last one: the others are planned again, since a plan is hundreds
+    /// of times as large as its text.
+    pub(super) bound: Bound,
     pub(super) watched: Watched,
 }
 
 impl Portal {
-    /// Bytes that it takes, beside its values: its columns, and what was remembered of it.
+    /// The statement, its columns and its values, to be bound anew.
+    pub(super) fn unbound(&self) -> (Statement, Description, Values) {
+        let (kind, text, tokens) = (self.kind.clone(), self.text.clone(), self.tokens);
+        let (others, watched) = (Arc::default(), self.watched.clone());
+        let statement = Statement { kind, control: None, text, tokens, others, watched };
+        (statement, self.description.clone(), self.values.clone())
+    }
+
+    /// The columns that were told, in the formats that were asked for; None if none were.
+    pub(super) fn promised(&self) -> Option<Columns> {
+        Some(Columns::bound(self.description.fields.clone()?, &self.values))
+    }
+
+    /// Bytes that it takes, beside its values: its columns, and its text over the catalogs or the one that was remembered.
     pub fn bytes(&self) -> usize {
         let columns = size_of::<Field>() * self.description.fields.as_ref().map_or(0, Vec::len);
-        let known = self.known.as_ref().map_or(0, |(key, public)| key.size() + public.size());
-        size_of::<Self>() + columns + known
+        let text = match &self.bound {
+            Bound::Remembered(key, public) => key.size() + public.size(),
+            Bound::Catalog(rewritten) => rewritten.bytes(),
+            Bound::Itself | Bound::Owner | Bound::Planned(_) | Bound::Kept(_) => 0,
+        };
+        size_of::<Self>() + columns + text
     }
 
     /// The word that the log has for it.
@@ -151,6 +188,24 @@ impl Planned {
         Err(ClientError::unsupported("cached plan must not change result type")
             .hint("noisegate.intervals was set since the statement was prepared: prepare it again."))
     }
+}
+
+/// A plan whose statement PostgreSQL has typed.
+pub(super) struct Typed {
+    pub(super) planned: Planned,
+    /// The columns of the answer.
+    pub(super) columns: Columns,
+    /// The statement as it was written.
+    pub(super) text: Arc<str>,
+}
+
+/// A query of the simple protocol that is planned.
+pub(super) struct Prepared {
+    pub(super) planned: Planned,
+    /// Its columns.
+    pub(super) fields: Vec<Field>,
+    /// They are those of another time: where they may be others now, it is prepared anew.
+    pub(super) doubtful: bool,
 }
 
 fn class(kind: &Kind) -> &'static str {

@@ -16,7 +16,8 @@ use super::price::statement_text;
 use super::reads;
 use super::settings::custom::NoisegateSetting;
 use super::statement::Columns;
-use super::{Gateway, Session};
+use crate::gateway::ask::Ask;
+use crate::gateway::way::private::Released;
 use answer::{ClientError, Notice, Outcome, SqlState};
 use backend::{self, FetchRequest};
 use emit::print::Constants;
@@ -31,15 +32,17 @@ use sql::functions::nearest_of;
 
 type Result<T> = std::result::Result<T, ClientError>;
 
-impl Session {
+impl<'s> Ask<'s> {
     /// The stream that the session asks, if any.
-    pub(super) fn selected<'g>(&self, gateway: &'g Gateway) -> Option<Result<&'g Stream>> {
+    pub(super) fn selected(&self) -> Option<Result<&'s Stream>> {
+        let _gateway = self.gateway;
         let name = self.settings.get(NoisegateSetting::Stream.name()).filter(|n| !n.is_empty())?;
-        Some(self.stream_named(gateway, name))
+        Some(self.stream_named(name))
     }
 
     /// A stream that the user may open.
-    pub(super) fn stream_named<'g>(&self, gateway: &'g Gateway, name: &str) -> Result<&'g Stream> {
+    pub(super) fn stream_named(&self, name: &str) -> Result<&'s Stream> {
+        let gateway = self.gateway;
         let streams = &gateway.policy.streams;
         let Some(stream) = streams.iter().find(|s| s.name == name) else {
             let mine = streams.iter().filter(|s| self.may_open(s)).map(|s| s.name.as_str());
@@ -69,12 +72,12 @@ impl Session {
     /// Plans a statement, as a question where a stream is selected.
     pub(super) fn planned(
         &self,
-        gateway: &Gateway,
         statement: &mut Statement,
         settings: &plan::Settings,
         sizes: &plan::Sizes,
     ) -> std::result::Result<Plan, PlanError> {
-        match self.selected(gateway) {
+        let gateway = self.gateway;
+        match self.selected() {
             None => plan::plan(statement, &gateway.policy, settings, sizes),
             Some(Ok(stream)) => {
                 let (questions, beta) = self.settings.stream_accuracy();
@@ -92,16 +95,16 @@ impl Session {
     /// The way of a question: its instance, the opening of it if it has to be paid for, the fetch, the decision, the finish.
     pub(super) async fn ask_stream(
         &self,
-        gateway: &Gateway,
-        plan: &Plan,
+        plan: Plan,
         question: &Question,
         constants: Constants,
         columns: Columns,
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome> {
+        let gateway = self.gateway;
         record::answered(record::Outcome::Free);
         gateway.check_failures(&self.identity.user)?;
-        let stream = self.stream_named(gateway, &question.stream.name)?;
+        let stream = self.stream_named(&question.stream.name)?;
         let releases: Vec<_> = plan.releases.iter().enumerate().collect();
         let statements = fetches(gateway, &releases, false, &[], &[])?;
         let certified = statements.first().map(|f| f.certified.clone());
@@ -186,7 +189,7 @@ impl Session {
             notices.push(outcome_notice(stream, told, left));
         }
         drop(turn);
-        self.finish(gateway, plan, constants, &[noisy], columns, None).await
+        self.finish(Released::of_stream(plan, constants, columns, noisy)).await
     }
 }
 

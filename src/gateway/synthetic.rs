@@ -5,6 +5,7 @@ use super::execution::Step;
 use super::pay::fetches;
 use super::stages::Asked;
 use super::{ActiveGateway, Checked, Databases, Gateway, OpenError, Session};
+use crate::gateway::ask::Ask;
 use answer::{ClientError, Identity, Notice, Outcome, SqlState};
 use backend::{Param, RelayError};
 use emit::synthetic::Sizes;
@@ -56,26 +57,10 @@ impl Gateway {
     }
 }
 
-impl Session {
-    /// The columns of a text's last statement, and its rows as text.
-    ///
-    /// # Errors
-    /// What a client is told.
-    pub async fn texts(&mut self, sql: &str) -> Result<Texts, ClientError> {
-        let mut texts = Texts::default();
-        for statement in self.parse(sql)? {
-            if let Outcome::Rows { fields, rows, .. } = self.run(statement, &mut Vec::new()).await? {
-                let rows: Vec<_> = rows.try_collect().await?;
-                let rows = rows.iter().map(backend::texts).collect::<Result<_, _>>();
-                let columns = fields.into_iter().map(|f| f.name).collect();
-                texts = Texts { columns, rows: rows.map_err(RelayError::into_finish_error)? };
-            }
-        }
-        Ok(texts)
-    }
-
+impl Ask<'_> {
     /// What users of this session's role are answered.
-    pub(super) fn mode(&self, gateway: &Gateway) -> Mode {
+    pub(super) fn mode(&self) -> Mode {
+        let gateway = self.gateway;
         gateway.policy.mode(self.identity.role.as_deref())
     }
 
@@ -111,6 +96,25 @@ impl Session {
             }
         }
         Ok(())
+    }
+}
+
+impl Session {
+    /// The columns of a text's last statement, and its rows as text.
+    ///
+    /// # Errors
+    /// What a client is told.
+    pub async fn texts(&mut self, sql: &str) -> Result<Texts, ClientError> {
+        let mut texts = Texts::default();
+        for statement in self.parse(sql)? {
+            if let Outcome::Rows { fields, rows, .. } = self.run(statement, &mut Vec::new()).await? {
+                let rows: Vec<_> = rows.try_collect().await?;
+                let rows = rows.iter().map(backend::texts).collect::<Result<_, _>>();
+                let columns = fields.into_iter().map(|f| f.name).collect();
+                texts = Texts { columns, rows: rows.map_err(RelayError::into_finish_error)? };
+            }
+        }
+        Ok(texts)
     }
 }
 

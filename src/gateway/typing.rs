@@ -1,16 +1,18 @@
 //! Type: PostgreSQL's judgement of names and types, over the real tables and before anything is paid for.
 
-use super::{Gateway, Session, parameters};
+use super::parameters;
+use crate::gateway::ask::Ask;
 use answer::ClientError;
 use backend::Param;
 use emit::print::{self, Constants, Printed};
 use sql::ast::Bindings;
 
-impl Session {
+impl Ask<'_> {
     /// Refuses types of parameters that are not on the list.
-    pub(super) async fn allowed(&self, gateway: &Gateway, types: &[u32]) -> Result<(), ClientError> {
+    pub(super) async fn allowed(&self, types: &[u32]) -> Result<(), ClientError> {
+        let gateway = self.gateway;
         for (i, oid) in types.iter().enumerate().filter(|(_, t)| **t != 0) {
-            if !parameters::allowed(*oid, &gateway.policy) && !self.holds_allowed(gateway, *oid).await? {
+            if !parameters::allowed(*oid, &gateway.policy) && !self.holds_allowed(*oid).await? {
                 return Err(parameters::refused(i + 1, *oid));
             }
         }
@@ -18,7 +20,8 @@ impl Session {
     }
 
     /// Whether a type is an array of a type on the list: of an enum, whose array types nobody numbers.
-    async fn holds_allowed(&self, gateway: &Gateway, oid: u32) -> Result<bool, ClientError> {
+    async fn holds_allowed(&self, oid: u32) -> Result<bool, ClientError> {
+        let gateway = self.gateway;
         // True arrays only: they are subscripted by their elements, and have a length that varies.
         let sql = "SELECT t.typelem::pg_catalog.text FROM pg_catalog.pg_type AS t
             WHERE t.oid = $1::pg_catalog.int8::pg_catalog.oid AND t.typcategory = 'A' AND t.typlen = -1";
@@ -34,12 +37,12 @@ impl Session {
     /// Has the statement prepared over the real tables and never executed.
     pub(super) async fn type_check(
         &self,
-        gateway: &Gateway,
         statement: &sql::ast::Statement,
         private: bool,
         types: &[u32],
         constants: &Constants,
     ) -> Result<backend::Description, ClientError> {
+        let gateway = self.gateway;
         let text = print::typed(statement, &gateway.policy, constants);
         let settings = self.settings.backend();
         // A statement that reads private rows is fetched under a fingerprint of its tables: had they changed since
@@ -67,10 +70,10 @@ impl Session {
     /// The columns of a statement without parameters when it was typed last, if it was.
     pub(super) fn typed_before(
         &self,
-        gateway: &Gateway,
         statement: &sql::ast::Statement,
         constants: &Constants,
     ) -> Option<Vec<answer::Field>> {
+        let gateway = self.gateway;
         let text = print::typed(statement, &gateway.policy, constants);
         gateway.known.typed.get(&self.settings.backend(), &text.sql)
     }

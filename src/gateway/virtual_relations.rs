@@ -1,7 +1,7 @@
 //! The rows of `noisegate.*`: the books and the policy as one user may see them, and the session's settings.
 
 use super::settings::custom::NoisegateSetting;
-use super::{Gateway, Session};
+use crate::gateway::ask::Ask;
 use answer::ClientError;
 use bigdecimal::BigDecimal;
 use emit::print::OwnRow;
@@ -12,36 +12,38 @@ use schema::SqlType;
 use schema::time::DAY;
 use sql::ast::{Own, Source, Statement};
 
-impl Session {
+impl Ask<'_> {
     /// The rows of every relation of ours that the statement names.
     pub(super) async fn own_rows(
         &self,
-        gateway: &Gateway,
         statement: &Statement,
     ) -> Result<Vec<(Own, Vec<OwnRow>)>, ClientError> {
+        let _gateway = self.gateway;
         let mut out = Vec::new();
         for own in Own::ALL {
             if statement.bindings.iter().any(|(_, b)| b.source == Source::Own(own)) {
-                out.push((own, self.rows_of(gateway, own).await?));
+                out.push((own, self.rows_of(own).await?));
             }
         }
         Ok(out)
     }
 
     /// The rows of a relation of ours.
-    pub(super) async fn rows_of(&self, gateway: &Gateway, own: Own) -> Result<Vec<OwnRow>, ClientError> {
+    pub(super) async fn rows_of(&self, own: Own) -> Result<Vec<OwnRow>, ClientError> {
+        let gateway = self.gateway;
         Ok(match own {
-            Own::Budget => self.budgets(gateway).await?,
+            Own::Budget => self.budgets().await?,
             Own::Columns => columns(&gateway.policy),
-            Own::Settings => self.settings_rows(gateway),
-            Own::History => self.history(gateway).await?,
-            Own::Streams => self.stream_rows(gateway).await?,
+            Own::Settings => self.settings_rows(),
+            Own::History => self.history().await?,
+            Own::Streams => self.stream_rows().await?,
             Own::Help => super::help::rows(),
         })
     }
 
-    async fn budgets(&self, gateway: &Gateway) -> Result<Vec<OwnRow>, ClientError> {
-        let states = gateway.ledger.remaining(&self.identity).await.map_err(|r| r.client())?;
+    async fn budgets(&self) -> Result<Vec<OwnRow>, ClientError> {
+        let gateway = self.gateway;
+        let states = gateway.ledger.remaining(self.identity).await.map_err(|r| r.client())?;
         let usual = ledger::usual(&self.settings.plan(&gateway.settings).epsilon);
         let row = |state: &ledger::BudgetState| {
             let b = &state.admitted();
@@ -65,8 +67,9 @@ impl Session {
         Ok(states.iter().map(row).collect())
     }
 
-    async fn history(&self, gateway: &Gateway) -> Result<Vec<OwnRow>, ClientError> {
-        let lines = gateway.ledger.history(&self.identity).await.map_err(|r| r.client())?;
+    async fn history(&self) -> Result<Vec<OwnRow>, ClientError> {
+        let gateway = self.gateway;
+        let lines = gateway.ledger.history(self.identity).await.map_err(|r| r.client())?;
         let statements = lines.iter().map(ledger::Line::hash);
         let user = &self.identity.user;
         let texts = gateway.store.remembered(&gateway.ledger, user, statements).await;
@@ -86,7 +89,8 @@ impl Session {
         Ok(lines.iter().zip(texts).map(row).collect())
     }
 
-    fn settings_rows(&self, gateway: &Gateway) -> Vec<OwnRow> {
+    fn settings_rows(&self) -> Vec<OwnRow> {
+        let gateway = self.gateway;
         let row = |own: NoisegateSetting| {
             let default = own.default(&gateway.settings);
             let value = self.settings.get(own.name()).map_or_else(|| default.clone(), str::to_owned);

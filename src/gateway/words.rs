@@ -1,6 +1,6 @@
 //! What a statement costs, in the first sentence of EXPLAIN and where a stream is opened: shares of the budget that ends first.
 
-use super::{Gateway, Session};
+use crate::gateway::ask::Ask;
 use answer::ClientError;
 use dp::Charge;
 use ledger::BudgetState;
@@ -27,14 +27,10 @@ pub(super) enum Kept {
     MadeUp,
 }
 
-impl Session {
+impl Ask<'_> {
     /// The first sentence.
-    pub(super) async fn cost(
-        &self,
-        gateway: &Gateway,
-        plan: &Plan,
-        kept: Option<&Kept>,
-    ) -> Result<String, ClientError> {
+    pub(super) async fn cost(&self, plan: &Plan, kept: Option<&Kept>) -> Result<String, ClientError> {
+        let gateway = self.gateway;
         let noise = |noise: &Option<String>| noise.as_ref().map(|n| format!("; {n}")).unwrap_or_default();
         let Some(charge) = &plan.charge else {
             return Ok("This costs nothing: no private rows are read.".into());
@@ -55,7 +51,7 @@ impl Session {
             Some(Kept::Some { .. }) => "costs less than",
             None => "costs",
         };
-        let states = gateway.ledger.paying(&self.identity, &plan.tables).await.map_err(|r| r.client())?;
+        let states = gateway.ledger.paying(self.identity, &plan.tables).await.map_err(|r| r.client())?;
         let priced = priced(&states, charge).map_err(|why| format!("This would be refused: {why}."));
         let mut sentence = match priced {
             Err(refused) => return Ok(refused),

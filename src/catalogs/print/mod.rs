@@ -73,6 +73,11 @@ pub struct Rewritten {
 }
 
 impl Rewritten {
+    /// Bytes that it takes, roughly.
+    pub fn bytes(&self) -> usize {
+        self.sql.len() + self.set.len() * size_of::<SetConfig>()
+    }
+
     /// The text, with the rows of [`Self::own`], each as a query.
     pub fn with_rows(&self, rows: impl Iterator<Item = String>) -> String {
         let relation = |(own, rows): (&Own, String)| {

@@ -3,6 +3,7 @@
 
 use super::analyser::{Analyser, Opened};
 use super::{Session, no_entropy, not_stored, put, too_many};
+use crate::gateway::ask::Ask;
 use answer::{ClientError, Copy, Notice, SqlState};
 use backend::Batch;
 use dp::SecureRng;
@@ -36,6 +37,16 @@ pub(super) fn sealed_only(collect: &Collect) -> ClientError {
         .hint(format!("Encode them by noisegate encode, and send the reports to the shuffler; its batches come by COPY {name} FROM STDIN."))
 }
 
+impl Ask<'_> {
+    fn analyser(&self, collect: &Collect) -> Result<Arc<Analyser>, ClientError> {
+        let found = self.gateway.analysers.iter().find(|a| a.collect() == collect);
+        found.cloned().ok_or_else(|| {
+            let cause = format!("there is no analyser of {}", collect.name);
+            ClientError::incident(SqlState::INTERNAL, "internal error", &cause)
+        })
+    }
+}
+
 impl Session {
     /// A batch begins to come.
     pub(super) fn receive(
@@ -56,17 +67,9 @@ impl Session {
             )
             .hint("It is a transaction by itself: it is stored once, or not at all."));
         }
-        let analyser = self.analyser(collect)?;
+        let analyser = self.ask().analyser(collect)?;
         let most_rows = self.gateway.policy.limits.max_waiting_rows;
         Ok(Receiving { most: analyser.bytes(most_rows), most_rows, analyser, bytes: Vec::new() })
-    }
-
-    fn analyser(&self, collect: &Collect) -> Result<Arc<Analyser>, ClientError> {
-        let found = self.gateway.analysers.iter().find(|a| a.collect() == collect);
-        found.cloned().ok_or_else(|| {
-            let cause = format!("there is no analyser of {}", collect.name);
-            ClientError::incident(SqlState::INTERNAL, "internal error", &cause)
-        })
     }
 
     /// All of a batch has come: opens and stores it.
@@ -78,7 +81,7 @@ impl Session {
         self.follow()?;
         let Receiving { analyser, bytes, most_rows, .. } = receiving;
         // Under a policy that collects otherwise it has another description.
-        self.analyser(analyser.collect()).map_err(|_| {
+        self.ask().analyser(analyser.collect()).map_err(|_| {
             let message = "what is collected has changed while the batch arrived; nothing was stored";
             ClientError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message).hint("Send it again.")
         })?;
@@ -103,7 +106,7 @@ impl Session {
         for report in reports {
             columns.iter_mut().zip(report).for_each(|(column, cell)| put(column, cell));
         }
-        let login = self.login()?;
+        let login = self.ask().login()?;
         if !login
             .store_batch(&batch, &super::target(analyser.collect()), &columns)
             .await

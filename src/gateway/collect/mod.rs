@@ -16,7 +16,8 @@ mod tuples;
 pub use analyser::Analyser;
 pub(super) use persons::{ToldApart, secrets};
 
-use super::{Gateway, Session};
+use super::Session;
+use crate::gateway::ask::Ask;
 use ::persons::Secret;
 use answer::{ClientError, Copy, Description, Notice, Outcome, SqlState, Values};
 use backend::{Backend, Cells, ConnectError, Reports, StoreError, Target};
@@ -128,16 +129,18 @@ fn no_entropy(e: impl std::fmt::Display) -> ClientError {
     ClientError::incident(SqlState::INTERNAL, "there is no randomness; nothing was stored", &e)
 }
 
-impl Session {
+impl<'s> Ask<'s> {
     /// Whether this login writes to what is collected, and reads nothing.
-    pub(super) fn writes(&self, gateway: &Gateway) -> bool {
+    pub(super) fn writes(&self) -> bool {
+        let gateway = self.gateway;
         let (user, role) = (&self.identity.user, self.identity.role.as_deref());
         gateway.policy.collects.iter().any(|c| c.admits(user, role))
     }
 
     /// Refuses a statement that reads a relation to those who write.
-    pub(super) fn reads_something(&self, gateway: &Gateway) -> Result<(), ClientError> {
-        if !self.writes(gateway) {
+    pub(super) fn reads_something(&self) -> Result<(), ClientError> {
+        let _gateway = self.gateway;
+        if !self.writes() {
             return Ok(());
         }
         let message = "permission denied: a login that writes to what is collected reads nothing";
@@ -146,13 +149,13 @@ impl Session {
     }
 
     /// What a statement writes to, if this login may.
-    fn written(&self, insert: &Insert) -> Result<&Collect, ClientError> {
+    fn written(&self, insert: &Insert) -> Result<&'s Collect, ClientError> {
         let policy = &self.gateway.policy;
         let in_public = insert.schema.as_deref().is_none_or(|s| s == policy::View::SCHEMA);
         let collect = policy.collects.iter().find(|c| in_public && c.name == insert.relation);
         let Some(collect) = collect.filter(|c| c.admits(&self.identity.user, self.identity.role.as_deref()))
         else {
-            if !self.writes(&self.gateway) {
+            if !self.writes() {
                 return Err(insert.read_only());
             }
             let message = format!("permission denied for {}", insert.name());
@@ -163,16 +166,33 @@ impl Session {
         Ok(collect)
     }
 
+    /// The login that writes.
+    fn login(&self) -> Result<&'s Reports, ClientError> {
+        self.gateway.collecting.reports.as_ref().ok_or_else(|| {
+            let message = "the login that writes reports is not connected";
+            ClientError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+                .hint("backend.collect_url was added by a reload; it needs a restart.")
+        })
+    }
+}
+
+impl Session {
+    /// How many more rows may wait, and how many in all.
+    fn room(&self) -> (usize, usize) {
+        let most = self.gateway.policy.limits.max_waiting_rows;
+        (most.saturating_sub(self.writing.waiting.len()), most)
+    }
+
     /// What randomises the rows of a statement.
     fn encoder(&mut self, insert: &Insert) -> Result<Arc<Encoder>, ClientError> {
-        let collect = self.written(insert)?;
+        let collect = self.ask().written(insert)?;
         if collect.shuffled().is_some() {
             return Err(sealed_only(collect).at(insert.at));
         }
         if let Some(known) = self.writing.encoders.iter().find(|e| e.collect == *collect) {
             return Ok(known.clone());
         }
-        let encoder = Arc::new(Encoder::new(collect, self.secret(collect)));
+        let encoder = Arc::new(Encoder::new(collect, self.ask().secret(collect)));
         self.writing.encoders.retain(|e| e.collect.name != encoder.collect.name);
         self.writing.encoders.push(encoder.clone());
         Ok(encoder)
@@ -186,7 +206,7 @@ impl Session {
     ) -> Result<Description, ClientError> {
         self.follow()?;
         if insert.is_copy() {
-            self.written(insert)?;
+            self.ask().written(insert)?;
             return Ok(Description { parameters: Vec::new(), fields: None });
         }
         let encoder = self.encoder(insert)?;
@@ -246,7 +266,7 @@ impl Session {
         let sql::Kind::Insert(insert) = &*portal.kind else {
             return Err(super::statement::control_here());
         };
-        let collect = self.written(insert)?;
+        let collect = self.ask().written(insert)?;
         if collect.shuffled().is_some() {
             self.writing.copying = Some(Copying::Batch(self.receive(collect, insert, &copy)?));
             return Ok(1);
@@ -289,12 +309,6 @@ impl Session {
         let count = reports.len() as u64;
         self.take(encoder, reports).await?;
         Ok(count)
-    }
-
-    /// How many more rows may wait, and how many in all.
-    fn room(&self) -> (usize, usize) {
-        let most = self.gateway.policy.limits.max_waiting_rows;
-        (most.saturating_sub(self.writing.waiting.len()), most)
     }
 
     /// Nothing of a COPY is left.
@@ -345,9 +359,9 @@ impl Session {
             }
             let own = reports.iter().filter(|(e, _)| Arc::ptr_eq(e, encoder));
             let persons = own.filter_map(|(_, row)| row.person).collect();
-            self.charge(&encoder.collect, persons).await?;
+            self.ask().charge(&encoder.collect, persons).await?;
         }
-        let login = self.login()?;
+        let login = self.ask().login()?;
         let mut rng = SecureRng::new().map_err(no_entropy)?;
         dp::shuffle::permute(&mut reports, &mut rng).map_err(no_entropy)?;
         let mut tables: Vec<(Arc<Encoder>, Vec<Cells>)> = Vec::new();
@@ -362,15 +376,6 @@ impl Session {
         }
         let tables: Vec<_> = tables.into_iter().map(|(e, columns)| (target(&e.collect), columns)).collect();
         login.store(&tables).await.map_err(not_stored)
-    }
-
-    /// The login that writes.
-    fn login(&self) -> Result<&Reports, ClientError> {
-        self.gateway.collecting.reports.as_ref().ok_or_else(|| {
-            let message = "the login that writes reports is not connected";
-            ClientError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-                .hint("backend.collect_url was added by a reload; it needs a restart.")
-        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Who gives rows, where the policy tells persons apart: a digest while a row waits, and nothing once it is stored.
 
-use super::Session;
+use crate::gateway::ask::Ask;
 use answer::{ClientError, SqlState};
 use persons::{ChargeError, Person, Secret, Spending, SpendingError, Window};
 use policy::{CacheKey, Collect, Policy};
@@ -65,7 +65,7 @@ impl Files {
     }
 }
 
-impl Session {
+impl Ask<'_> {
     /// The key by which the writers of a relation are told apart.
     pub(super) fn secret(&self, collect: &Collect) -> Option<Secret> {
         self.told_apart(collect).map(|t| t.secret.clone())

@@ -3,7 +3,8 @@
 use super::custom::NoisegateSetting;
 use super::known::{self, Rule};
 use super::{table, time_zone};
-use crate::gateway::{Gateway, Session};
+use crate::gateway::Session;
+use crate::gateway::ask::Ask;
 use answer::{ClientError, SqlState};
 use answer::{Field, Notice, Outcome, text_cells};
 use backend::{Param, RelayError};
@@ -18,83 +19,10 @@ const NO_SETTINGS: [&str; 4] = ["user", "database", "options", "replication"];
 
 type Result<T> = std::result::Result<T, ClientError>;
 
-impl Session {
-    /// Takes over what the start-up packet asked for. Names that nobody knows are ignored, as poolers and drivers
-    /// expect; wrong values are refused.
-    pub async fn start_with(&mut self, startup: &BTreeMap<String, String>) -> Result<()> {
-        let options = startup.get("options").map(|o| options(o)).unwrap_or_default();
-        let plain =
-            startup.iter().filter(|(n, _)| !NO_SETTINGS.contains(&n.as_str()) && !n.starts_with("_pq_."));
-        for (name, value) in plain.map(|(n, v)| (n.clone(), v.clone())).chain(options) {
-            let name = name.to_lowercase();
-            match self.judge(&name, Some(&value)).await {
-                Ok(Some(value)) => self.settings.start_with(&name, value),
-                Ok(None) => {}
-                Err(e) if known::default(&name).is_none() && !name.starts_with("noisegate.") => {
-                    tracing::debug!(code = e.code.as_str(), "a start-up parameter was ignored");
-                }
-                Err(e) => return Err(e),
-            }
-        }
-        Ok(())
-    }
-
-    pub(in crate::gateway) async fn session_statement(
-        &mut self,
-        statement: &SessionStatement,
-        notices: &mut Vec<Notice>,
-    ) -> Result<Outcome> {
-        let done = |tag: &str| Ok(Outcome::Complete(tag.to_owned()));
-        match statement {
-            SessionStatement::Nothing(tag) => done(tag),
-            SessionStatement::Set { name, value, local } => {
-                if *local && self.transaction_start.is_none() {
-                    notices.push(outside("SET LOCAL"));
-                    return done("SET");
-                }
-                let value = self.judge(name, value.as_deref()).await?;
-                self.before_any_query(name, value.as_deref())?;
-                self.settings.set(name, value, *local)?;
-                self.stream_was_set(name, notices).await?;
-                done("SET")
-            }
-            SessionStatement::Modes { session: false, .. } if self.transaction_start.is_none() => {
-                notices.push(outside("SET TRANSACTION"));
-                done("SET")
-            }
-            SessionStatement::Modes { modes, session } => {
-                for (name, value) in modes.settings() {
-                    let value = self.judge(name, Some(&value)).await?;
-                    match session {
-                        true => self.settings.set(&format!("default_{name}"), value, false)?,
-                        false => {
-                            self.before_any_query(name, value.as_deref())?;
-                            self.settings.set(name, value, true)?;
-                        }
-                    }
-                }
-                done("SET")
-            }
-            SessionStatement::Reset(name) => {
-                self.judge(name, None).await?;
-                self.settings.set(name, None, false)?;
-                done("RESET")
-            }
-            SessionStatement::ResetAll => {
-                self.settings.reset_all();
-                done("RESET")
-            }
-            SessionStatement::Show(name) => {
-                let value = self.show(name).await?;
-                Ok(rows(show_fields(statement), vec![text_cells(&[Some(&value)])]))
-            }
-            SessionStatement::ShowAll => Ok(rows(show_fields(statement), self.show_all())),
-        }
-    }
-
+impl Ask<'_> {
     /// Refuses to call the transaction something else once a query was asked in it, as PostgreSQL does.
     fn before_any_query(&self, name: &str, value: Option<&str>) -> Result<()> {
-        let other = || self.known_value(&self.gateway, name).as_deref() != value;
+        let other = || self.known_value(name).as_deref() != value;
         let message = match (name, value) {
             ("transaction_isolation", Some(_)) => {
                 "SET TRANSACTION ISOLATION LEVEL must be called before any query"
@@ -128,7 +56,7 @@ impl Session {
                 if let (NoisegateSetting::Stream | NoisegateSetting::StreamReopen, Some(name)) =
                     (own, value.as_deref().filter(|v| !v.is_empty()))
                 {
-                    self.stream_named(&self.gateway, name)?;
+                    self.stream_named(name)?;
                 }
                 Ok(value)
             }
@@ -203,7 +131,7 @@ impl Session {
         if name == table::STREAM_ACCURACY {
             return self.stream_accuracy().await;
         }
-        if let Some(value) = self.known_value(&self.gateway, name) {
+        if let Some(value) = self.known_value(name) {
             return Ok(value);
         }
         if known::READABLE.contains(&name) {
@@ -216,7 +144,8 @@ impl Session {
     }
 
     /// The value of a setting that can be told without asking PostgreSQL.
-    pub(in crate::gateway) fn known_value(&self, gateway: &Gateway, name: &str) -> Option<String> {
+    pub(in crate::gateway) fn known_value(&self, name: &str) -> Option<String> {
+        let gateway = self.gateway;
         if let Some(value) = self.settings.get(name) {
             return Some(value.to_owned());
         }
@@ -226,9 +155,9 @@ impl Session {
         match name {
             table::MIN_EPSILON => Some(gateway.policy.statement.min_epsilon.normalized().to_plain_string()),
             "session_authorization" => Some(self.identity.user.clone()),
-            "search_path" => Some(Self::default_path(gateway)),
-            "transaction_isolation" => self.known_value(gateway, "default_transaction_isolation"),
-            "transaction_read_only" => self.known_value(gateway, "default_transaction_read_only"),
+            "search_path" => Some(self.default_path()),
+            "transaction_isolation" => self.known_value("default_transaction_isolation"),
+            "transaction_read_only" => self.known_value("default_transaction_read_only"),
             name => known::default(name).map(str::to_owned).or_else(|| {
                 let reported = gateway.backend.parameters();
                 reported.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.clone())
@@ -248,10 +177,85 @@ impl Session {
         ];
         let all = own.chain(others).chain(more.into_iter().map(|n| (n, "")));
         all.filter_map(|(name, description)| {
-            let value = self.known_value(&self.gateway, &name.to_lowercase())?;
+            let value = self.known_value(&name.to_lowercase())?;
             Some(text_cells(&[Some(name), Some(&value), Some(description)]))
         })
         .collect()
+    }
+}
+
+impl Session {
+    /// Takes over what the start-up packet asked for. Names that nobody knows are ignored, as poolers and drivers
+    /// expect; wrong values are refused.
+    pub async fn start_with(&mut self, startup: &BTreeMap<String, String>) -> Result<()> {
+        let options = startup.get("options").map(|o| options(o)).unwrap_or_default();
+        let plain =
+            startup.iter().filter(|(n, _)| !NO_SETTINGS.contains(&n.as_str()) && !n.starts_with("_pq_."));
+        for (name, value) in plain.map(|(n, v)| (n.clone(), v.clone())).chain(options) {
+            let name = name.to_lowercase();
+            match self.ask().judge(&name, Some(&value)).await {
+                Ok(Some(value)) => self.settings.start_with(&name, value),
+                Ok(None) => {}
+                Err(e) if known::default(&name).is_none() && !name.starts_with("noisegate.") => {
+                    tracing::debug!(code = e.code.as_str(), "a start-up parameter was ignored");
+                }
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    pub(in crate::gateway) async fn session_statement(
+        &mut self,
+        statement: &SessionStatement,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Outcome> {
+        let done = |tag: &str| Ok(Outcome::Complete(tag.to_owned()));
+        match statement {
+            SessionStatement::Nothing(tag) => done(tag),
+            SessionStatement::Set { name, value, local } => {
+                if *local && self.transaction_start.is_none() {
+                    notices.push(outside("SET LOCAL"));
+                    return done("SET");
+                }
+                let value = self.ask().judge(name, value.as_deref()).await?;
+                self.ask().before_any_query(name, value.as_deref())?;
+                self.settings.set(name, value, *local)?;
+                self.ask().stream_was_set(name, notices).await?;
+                done("SET")
+            }
+            SessionStatement::Modes { session: false, .. } if self.transaction_start.is_none() => {
+                notices.push(outside("SET TRANSACTION"));
+                done("SET")
+            }
+            SessionStatement::Modes { modes, session } => {
+                for (name, value) in modes.settings() {
+                    let value = self.ask().judge(name, Some(&value)).await?;
+                    match session {
+                        true => self.settings.set(&format!("default_{name}"), value, false)?,
+                        false => {
+                            self.ask().before_any_query(name, value.as_deref())?;
+                            self.settings.set(name, value, true)?;
+                        }
+                    }
+                }
+                done("SET")
+            }
+            SessionStatement::Reset(name) => {
+                self.ask().judge(name, None).await?;
+                self.settings.set(name, None, false)?;
+                done("RESET")
+            }
+            SessionStatement::ResetAll => {
+                self.settings.reset_all();
+                done("RESET")
+            }
+            SessionStatement::Show(name) => {
+                let value = self.ask().show(name).await?;
+                Ok(rows(show_fields(statement), vec![text_cells(&[Some(&value)])]))
+            }
+            SessionStatement::ShowAll => Ok(rows(show_fields(statement), self.ask().show_all())),
+        }
     }
 
     /// Reportable settings that changed since the last call.
@@ -267,7 +271,7 @@ impl Session {
             if *name == "search_path" && !gateway.backend.parameters().contains_key(*name) {
                 continue;
             }
-            let Some(value) = self.known_value(&gateway, &name.to_lowercase()) else { continue };
+            let Some(value) = self.ask().known_value(&name.to_lowercase()) else { continue };
             let known = self.reported.get(*name).or_else(|| gateway.backend.parameters().get(*name));
             if known != Some(&value) {
                 self.reported.insert((*name).to_owned(), value.clone());

@@ -1,13 +1,13 @@
 //! Opening a stream again is a statement of its own: what repeats a session's usual SETs must not pay again.
 
 use super::instances::{State, ended};
-use crate::gateway::Session;
+use crate::gateway::ask::Ask;
 use crate::gateway::settings::custom::NoisegateSetting;
 use answer::ClientError;
 use answer::Notice;
 use policy::Stream;
 
-impl Session {
+impl Ask<'_> {
     /// Whether this session's next question may replace an instance that has ended: it was said of this instance, and
     /// stands (it may have been SET LOCAL, or reset since).
     pub(super) fn may_reopen(&self, stream: &Stream, entry: i64) -> bool {
@@ -29,10 +29,10 @@ impl Session {
         let Some(chosen) = chosen.filter(|_| again || name == NoisegateSetting::Stream.name()) else {
             return Ok(());
         };
-        let stream = self.stream_named(&self.gateway, chosen)?;
+        let stream = self.stream_named(chosen)?;
         let user_stream =
             self.gateway.streams.as_the_books_say(&self.identity.user, stream, &self.gateway.ledger).await?;
-        let price = self.opening_price(&self.gateway, stream).await?;
+        let price = self.opening_price(stream).await?;
         let (message, hint) = match (&user_stream.status().state, again) {
             (State::Ended { entry, .. }, true) => {
                 self.reopening.cover(*entry);

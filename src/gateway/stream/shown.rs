@@ -2,25 +2,26 @@
 
 use super::Result;
 use super::instances::{End, State, Status};
+use crate::gateway::ask::Ask;
 use crate::gateway::explanation::Explained;
 use crate::gateway::stages::Asked;
 use crate::gateway::statement::Planned;
-use crate::gateway::{Gateway, Session, words};
+use crate::gateway::words;
 use answer::{ClientError, SqlState};
 use emit::print::OwnRow;
 use ledger::{Amount, BudgetState, Counter};
 
 use policy::{Policy, Stream};
-use std::sync::Arc;
 
-impl Session {
+impl Ask<'_> {
     /// The price of an opening, in words.
-    pub(super) async fn opening_price(&self, gateway: &Gateway, stream: &Stream) -> Result<String> {
+    pub(super) async fn opening_price(&self, stream: &Stream) -> Result<String> {
+        let gateway = self.gateway;
         let charge = stream
             .charge()
             .map_err(|e| ClientError::incident(SqlState::INTERNAL, "the stream could not be priced", &e))?;
         // Its questions may read any table: every budget of the user pays.
-        let states = gateway.ledger.remaining(&self.identity).await.map_err(|r| r.client())?;
+        let states = gateway.ledger.remaining(self.identity).await.map_err(|r| r.client())?;
         Ok(match words::priced(&states, &charge) {
             Ok((share, left)) => format!("{share}; {left}"),
             Err(why) => format!("what is refused: {why}"),
@@ -29,7 +30,7 @@ impl Session {
 
     /// `SHOW noisegate.stream_accuracy`: α for the session's k and β, before anything is paid.
     pub(in crate::gateway) async fn stream_accuracy(&self) -> Result<String> {
-        let stream = self.selected(&self.gateway).unwrap_or_else(|| {
+        let stream = self.selected().unwrap_or_else(|| {
             Err(ClientError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "no stream is selected")
                 .hint("SET noisegate.stream = 'name'; noisegate.streams lists those that you may open."))
         })?;
@@ -40,17 +41,17 @@ impl Session {
             plan::words::short(stream.alpha(questions, beta)),
             stream.positives,
             stream.theorem(),
-            self.opening_price(&self.gateway, stream).await?
+            self.opening_price(stream).await?
         ))
     }
 
     /// EXPLAIN; of a question, with how its stream stands.
     pub(in crate::gateway) async fn explained(
         &self,
-        gateway: &Arc<Gateway>,
         planned: Planned,
         explain: sql::Explain,
     ) -> Result<Explained> {
+        let gateway = self.gateway;
         let policy: &Policy = &gateway.policy;
         let (mut bound, mut replanned) = (None, None);
         if let Some(charge) = planned.plan.charge.as_ref().filter(|_| planned.auto.is_some()) {
@@ -69,7 +70,7 @@ impl Session {
                     Asked { gateway, charge, text: &"".into(), settings: &settings, constants: &constants };
                 kept = self.free_parts(&asked, &mut plan).await?;
             }
-            let mut summary = vec![self.cost(gateway, &plan, kept.as_ref()).await?];
+            let mut summary = vec![self.cost(&plan, kept.as_ref()).await?];
             summary.extend(bound);
             if plan.charge.is_some() {
                 summary.extend(self.refinement(&plan)?);
@@ -81,13 +82,13 @@ impl Session {
             return Ok(Explained::new(&plan, policy, &settings, summary, lines, explain));
         };
         // Whoever is answered with made-up rows has no part in streams, whose state is what real rows decided.
-        if self.mode(gateway) == policy::Mode::Synthetic {
+        if self.mode() == policy::Mode::Synthetic {
             return Err(crate::gateway::synthetic::no_stream());
         }
         let stream = &question.stream;
         let user_stream =
             gateway.streams.as_the_books_say(&self.identity.user, stream, &gateway.ledger).await?;
-        let price = self.opening_price(gateway, stream).await?;
+        let price = self.opening_price(stream).await?;
         let (status, cost) = match &user_stream.status().state {
             State::Open { instance, .. } => {
                 let (left, all) = (instance.left(), instance.positives());
@@ -113,10 +114,11 @@ impl Session {
     }
 
     /// The rows of `noisegate.streams`.
-    pub(in crate::gateway) async fn stream_rows(&self, gateway: &Gateway) -> Result<Vec<OwnRow>> {
+    pub(in crate::gateway) async fn stream_rows(&self) -> Result<Vec<OwnRow>> {
+        let gateway = self.gateway;
         let mine = gateway.policy.streams.iter().filter(|s| self.may_open(s));
         let mut rows = Vec::new();
-        let budgets = gateway.ledger.remaining(&self.identity).await.map_err(|r| r.client())?;
+        let budgets = gateway.ledger.remaining(self.identity).await.map_err(|r| r.client())?;
         for stream in mine {
             let user_stream =
                 gateway.streams.as_the_books_say(&self.identity.user, stream, &gateway.ledger).await?;

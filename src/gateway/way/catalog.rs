@@ -2,16 +2,16 @@
 //!
 //! They read no table's rows, so that nothing is charged, and nothing is planned. The finish login runs them.
 
-use super::finish::same_types;
-use super::settings::known;
-use super::statement::Columns;
-use super::{Gateway, Session, parameters};
+use crate::gateway::ask::Ask;
+use crate::gateway::finish::same_types;
+use crate::gateway::settings::known;
+use crate::gateway::statement::Columns;
+use crate::gateway::{Gateway, Session, parameters};
+use ::catalogs::{About, Asker, Catalogs, Facts, Given, Questions, Rewritten, SetConfig};
 use answer::{ClientError, Description, Notice, Outcome, SqlState, Values};
 use backend::{Param, RelayError};
-use catalogs::{About, Asker, Catalogs, Facts, Given, Questions, Rewritten, SetConfig};
 use emit::print::own_rows;
 use policy::Policy;
-use sql::Kind;
 use sql::parse::Lines;
 use sqlparser::ast::Query;
 
@@ -54,48 +54,43 @@ impl Gateway {
     }
 }
 
-impl Session {
-    /// The statement over catalogs that this one is, if it is one. Constants go this way only where the other way has none.
-    pub(super) async fn over_catalogs(
+impl Ask<'_> {
+    /// The statement over catalogs that a query is, if it is one. Constants go this way only where the other way has none.
+    pub(in crate::gateway) async fn over_catalogs(
         &self,
-        gateway: &Gateway,
         query: &Query,
         lines: &Lines,
-        kind: &Kind,
     ) -> Result<Option<Rewritten>, ClientError> {
-        if !matches!(kind, Kind::Query(..) | Kind::Explain(..)) {
-            return Ok(None);
-        }
         let constants = match catalogs::about(query) {
             About::Catalogs => false,
             About::Constants => true,
             About::Tables => return Ok(None),
         };
         if !constants {
-            self.reads_something(gateway)?;
+            self.reads_something()?;
         }
         if constants {
-            match self.resolve(gateway, query, lines) {
+            match self.resolve(query, lines) {
                 Err(e) if FOREIGN.contains(&e.code) => {}
                 _ => return Ok(None),
             }
         }
-        let rewritten = catalogs::rewrite(query, lines, gateway.catalogs().await?, &self.asker(gateway));
+        let rewritten = catalogs::rewrite(query, lines, self.gateway.catalogs().await?, &self.asker());
         match rewritten {
             Err(e) if constants && !is_told(&e) => Ok(None),
             rewritten => rewritten.map(Some),
         }
     }
 
-    fn asker(&self, gateway: &Gateway) -> Asker {
+    fn asker(&self) -> Asker {
+        let _gateway = self.gateway;
         let readable: Vec<String> = known::shown().map(str::to_owned).collect();
-        let value =
-            |name: &String| Some((name.to_lowercase(), self.known_value(gateway, &name.to_lowercase())?));
+        let value = |name: &String| Some((name.to_lowercase(), self.known_value(&name.to_lowercase())?));
         Asker {
             user: self.identity.user.clone(),
-            database: self.database.clone(),
-            databases: self.databases.beside(&self.database, &self.identity.user),
-            path: self.search_path(gateway),
+            database: self.database.to_owned(),
+            databases: self.databases.beside(self.database, &self.identity.user),
+            path: self.search_path(),
             settings: readable.iter().filter_map(value).collect(),
             readable,
             pid: self.pid,
@@ -103,8 +98,9 @@ impl Session {
     }
 
     /// The names in `search_path`.
-    pub(super) fn path_names(&self, gateway: &Gateway) -> Vec<String> {
-        let path = self.known_value(gateway, "search_path").unwrap_or_default();
+    pub(in crate::gateway) fn path_names(&self) -> Vec<String> {
+        let _gateway = self.gateway;
+        let path = self.known_value("search_path").unwrap_or_default();
         let names = path.split(',').map(|name| match name.trim().strip_prefix('"') {
             Some(quoted) => quoted.trim_end_matches('"').replace("\"\"", "\""),
             None => name.trim().to_lowercase(),
@@ -113,7 +109,8 @@ impl Session {
     }
 
     /// `search_path` where nobody has set it: that of PostgreSQL, and behind it the policy's other schemas.
-    pub(super) fn default_path(gateway: &Gateway) -> String {
+    pub(in crate::gateway) fn default_path(&self) -> String {
+        let gateway = self.gateway;
         let mut path = vec!["\"$user\"".to_owned(), "public".to_owned()];
         for table in &gateway.policy.tables {
             let schema = sql::catalog::written(&table.schema);
@@ -125,7 +122,8 @@ impl Session {
     }
 
     /// The schemas of `search_path` that there are for analysts.
-    pub(super) fn search_path(&self, gateway: &Gateway) -> Vec<String> {
+    pub(in crate::gateway) fn search_path(&self) -> Vec<String> {
+        let gateway = self.gateway;
         let shown = |name: &String| {
             name == "public"
                 || *name == sql::ast::Own::SCHEMA
@@ -133,7 +131,7 @@ impl Session {
         };
         let user = |name: String| if name == "$user" { self.identity.user.clone() } else { name };
         let mut path: Vec<String> = Vec::new();
-        for name in self.path_names(gateway).into_iter().map(user).filter(shown) {
+        for name in self.path_names().into_iter().map(user).filter(shown) {
             if !path.contains(&name) {
                 path.push(name);
             }
@@ -142,59 +140,61 @@ impl Session {
     }
 
     /// The session's settings, with the search path for names that the server prints.
-    fn catalog_settings(&self, gateway: &Gateway) -> backend::Settings {
-        let path = self.search_path(gateway);
+    fn catalog_settings(&self) -> backend::Settings {
+        let _gateway = self.gateway;
+        let path = self.search_path();
         self.settings.backend().with_search_path(std::iter::once("pg_catalog".to_owned()).chain(path))
     }
 
     /// Parse.
-    pub(super) async fn describe_catalogs(
+    pub(in crate::gateway) async fn describe_catalogs(
         &self,
-        gateway: &Gateway,
         rewritten: &Rewritten,
         types: &[u32],
     ) -> Result<Description, ClientError> {
-        self.allowed_here(gateway, types).await?;
-        let settings = self.catalog_settings(gateway);
+        let gateway = self.gateway;
+        self.allowed_here(types).await?;
+        let settings = self.catalog_settings();
         let sql = rewritten.with_rows(rewritten.own.iter().map(|own| own_rows(*own, &[])));
         let described = gateway.backend.describe(&settings, &sql, types).await;
         let described = described.map_err(RelayError::into_finish_error)?;
-        self.allowed_here(gateway, &described.parameters).await?;
+        self.allowed_here(&described.parameters).await?;
         Ok(Description { parameters: described.parameters, fields: Some(described.fields) })
     }
 
-    async fn allowed_here(&self, gateway: &Gateway, types: &[u32]) -> Result<(), ClientError> {
+    async fn allowed_here(&self, types: &[u32]) -> Result<(), ClientError> {
+        let _gateway = self.gateway;
         // The others keep their places, so that an error names the right parameter.
         let types: Vec<u32> = types.iter().map(|t| if CATALOG_TYPES.contains(t) { 0 } else { *t }).collect();
-        self.allowed(gateway, &types).await
+        self.allowed(&types).await
     }
+}
 
-    /// Execute, or a statement of the simple protocol (without a description).
-    pub(super) async fn run_catalogs(
+impl Session {
+    /// The rows of a statement over the catalogs. `promised`: the columns that were told, if they were.
+    pub(in crate::gateway) async fn run_catalogs(
         &mut self,
-        gateway: &Gateway,
         rewritten: Rewritten,
-        description: Option<&Description>,
+        types: &[u32],
         values: &Values,
+        promised: Option<Columns>,
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
-        let types = description.map_or(&[][..], |d| &d.parameters);
         let params: Vec<Param> = parameters::params(types, values);
-        let promised =
-            description.and_then(|d| d.fields.clone()).map(|fields| Columns::bound(fields, values));
         let formats: Vec<i16> = promised.iter().flat_map(|p| &p.fields).map(|f| f.format).collect();
         let twice = promised.as_ref().is_some_and(|p| p.twice);
         let mut own = Vec::new();
         for relation in &rewritten.own {
-            own.push(own_rows(*relation, &self.rows_of(gateway, *relation).await?));
+            own.push(own_rows(*relation, &self.ask().rows_of(*relation).await?));
         }
         let sql = rewritten.with_rows(own.into_iter());
         let sql = if twice { format!("SELECT q.*, q.* FROM ({sql}) AS q") } else { sql };
         for set in &rewritten.set {
             self.set_config(set, values, notices).await?;
         }
-        let settings = self.catalog_settings(gateway);
-        let rows = gateway.backend.serve(self.behalf(true), &settings, &sql, &params, &formats).await;
+        let ask = self.ask();
+        let settings = ask.catalog_settings();
+        let rows = self.gateway.backend.serve(ask.behalf(true), &settings, &sql, &params, &formats).await;
         let rows = rows.map_err(RelayError::into_finish_error)?;
         if let Some(promised) = &promised {
             same_types(&promised.fields, &rows.fields)?;
@@ -219,9 +219,10 @@ impl Session {
                     }
                 },
                 Some(None) => Ok(None),
-                None => {
-                    Err(ClientError::new(super::UNDEFINED_PARAMETER, format!("there is no parameter ${n}")))
-                }
+                None => Err(ClientError::new(
+                    super::planned::UNDEFINED_PARAMETER,
+                    format!("there is no parameter ${n}"),
+                )),
             },
         };
         let Some(name) = text(&set.name)? else {

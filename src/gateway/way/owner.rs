@@ -1,37 +1,42 @@
 //! Users of a passthrough role: owners, whose statements the database answers as they stand, by a login of their own, in
 //! read-only transactions. No privacy, no price, nothing kept; each statement is in the audit and says so to whoever asked.
 //!
-//! The connection is reached by [`Session::owner`] and in no other way, and that gives it to sessions of such a role alone.
+//! The connection is reached by [`Ask::owner`] and in no other way, and that gives it to sessions of such a role alone.
 
-use super::audit::{self, Event};
-use super::statement::Columns;
-use super::{Gateway, Session, parameters};
+use crate::gateway::ask::Ask;
+use crate::gateway::audit::{self, Event};
+use crate::gateway::parameters;
+use crate::gateway::statement::{Columns, control_here};
 use answer::{ClientError, Description, Notice, Outcome, SqlState, Values};
 use backend::{Backend, ConnectError, Direct, Param, RelayError};
 use policy::Mode;
 use sql::Kind;
 
 /// The login of passthrough roles, if the policy names one. What is in it can be seen in this file alone.
-pub(super) struct Passthrough(Option<Direct>);
+pub(in crate::gateway) struct Passthrough(Option<Direct>);
 
 impl Passthrough {
     /// Connects it.
-    pub(super) async fn connect(policy: &policy::Backend, backend: &Backend) -> Result<Self, ConnectError> {
+    pub(in crate::gateway) async fn connect(
+        policy: &policy::Backend,
+        backend: &Backend,
+    ) -> Result<Self, ConnectError> {
         Direct::connect(policy, backend).await.map(Self)
     }
 }
 
 /// A session whose role has no privacy, with the way to the database that such a session has.
-pub(super) struct Owner<'s> {
-    session: &'s Session,
+pub(in crate::gateway) struct Owner<'s> {
+    ask: Ask<'s>,
     direct: &'s Direct,
     settings: backend::Settings,
 }
 
-impl Session {
+impl<'s> Ask<'s> {
     /// None for everybody whose role is another.
-    pub(super) fn owner<'s>(&'s self, gateway: &'s Gateway) -> Result<Option<Owner<'s>>, ClientError> {
-        if self.mode(gateway) != Mode::Passthrough {
+    pub(in crate::gateway) fn owner(&self) -> Result<Option<Owner<'s>>, ClientError> {
+        let gateway = self.gateway;
+        if self.mode() != Mode::Passthrough {
             return Ok(None);
         }
         let Some(direct) = &gateway.passthrough.0 else {
@@ -39,21 +44,20 @@ impl Session {
             return Err(ClientError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
                 .hint("backend.passthrough_url was added by a reload; it needs a restart."));
         };
-        record::answered(record::Outcome::Passthrough);
-        let path = self.path_names(gateway).into_iter();
-        Ok(Some(Owner { session: self, direct, settings: self.settings.backend().with_search_path(path) }))
+        let path = self.path_names().into_iter();
+        Ok(Some(Owner { ask: *self, direct, settings: self.settings.backend().with_search_path(path) }))
     }
 
     /// Says at login what the session is; one that cannot be said to begin does not.
-    pub(super) fn announce(&self) -> Result<(), ClientError> {
-        match self.mode(&self.gateway) {
+    pub(in crate::gateway) fn announce(&self) -> Result<(), ClientError> {
+        match self.mode() {
             Mode::Passthrough => self.audit(&Event::Begins),
             Mode::Private | Mode::Synthetic => Ok(()),
         }
     }
 
     fn audit(&self, event: &Event<'_>) -> Result<(), ClientError> {
-        audit::write(self.gateway.policy.log.format, &self.identity, &self.database, event)
+        audit::write(self.gateway.policy.log.format, self.identity, self.database, event)
     }
 }
 
@@ -73,34 +77,34 @@ fn text_of(kind: &Kind, text: &str) -> Option<String> {
 }
 
 impl Owner<'_> {
-    /// Parse; None for what is not the database's to answer.
-    pub(super) async fn describe(
+    /// The columns, as the database says.
+    pub(in crate::gateway) async fn describe(
         &self,
         kind: &Kind,
         text: &str,
         types: &[u32],
-    ) -> Result<Option<Description>, ClientError> {
-        let Some(sql) = text_of(kind, text) else { return Ok(None) };
+    ) -> Result<Description, ClientError> {
+        let sql = text_of(kind, text).ok_or_else(control_here)?;
         let described = self.direct.describe(&self.settings, &sql, types).await;
         let described = described.map_err(RelayError::into_finish_error)?;
-        Ok(Some(Description { parameters: described.parameters, fields: Some(described.fields) }))
+        Ok(Description { parameters: described.parameters, fields: Some(described.fields) })
     }
 
-    /// Execute, or a statement of the simple protocol (without a description); None for what is not the database's to answer.
-    pub(super) async fn run(
+    /// The rows, after the audit has the statement.
+    pub(in crate::gateway) async fn execute(
         &self,
-        kind: &Kind,
-        text: &str,
-        description: Option<&Description>,
+        (kind, text): (&Kind, &str),
+        types: &[u32],
         values: &Values,
+        promised: Option<Columns>,
         notices: &mut Vec<Notice>,
-    ) -> Result<Option<Outcome>, ClientError> {
-        let Some(mut sql) = text_of(kind, text) else { return Ok(None) };
-        let params: Vec<Param> = parameters::params(description.map_or(&[], |d| &d.parameters), values);
-        // Before it is read: for the operator, whole, and for whoever asks.
-        self.session.audit(&Event::Asks { statement: &sql, parameters: &params })?;
+    ) -> Result<Outcome, ClientError> {
+        record::answered(record::Outcome::Passthrough);
+        let mut sql = text_of(kind, text).ok_or_else(control_here)?;
+        let params: Vec<Param> = parameters::params(types, values);
+        // Before it is read: for the operator, whole, and for the analyst.
+        self.ask.audit(&Event::Asks { statement: &sql, parameters: &params })?;
         notices.push(Notice::new("passthrough: exact rows, without privacy; the statement is in the log"));
-        let promised = description.and_then(|d| d.fields.clone()).map(|f| Columns::bound(f, values));
         let formats: Vec<i16> = promised.iter().flat_map(|p| &p.fields).map(|f| f.format).collect();
         if promised.is_some_and(|p| p.twice) {
             sql = format!("SELECT q.*, q.* FROM ({sql}\n) AS q");
@@ -110,6 +114,6 @@ impl Owner<'_> {
         let (verb, count) =
             if matches!(kind, Kind::Explain(..)) { ("EXPLAIN", false) } else { ("SELECT", true) };
         let fields = rows.fields.clone();
-        Ok(Some(Outcome::Rows { fields, rows: rows.into_finish_stream(), verb, count }))
+        Ok(Outcome::Rows { fields, rows: rows.into_finish_stream(), verb, count })
     }
 }
