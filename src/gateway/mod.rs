@@ -11,78 +11,38 @@
 //! `public_rows`; `typing` has PostgreSQL type; `execution` looks for stored answers and has `pay` charge, fetch and release the
 //! others; `finish` finishes; `advice` says of a refusal at what price it would not be one; `stream` asks a stream.
 //!
-//! A session holds state (`session`); what answers gets an [`ask::Ask`], which nothing changes.
+//! A session holds state (`session`); what answers gets an [`session::ask::Ask`], which nothing changes.
 
-mod active;
-mod advice;
-mod ask;
-pub mod audit;
-mod bounds;
-mod budget_split;
-mod certificates;
-mod collect;
-mod constant_folding;
-mod databases;
-mod domain_sizes;
-mod execution;
-mod explanation;
-mod fingerprints;
-pub mod finish;
-mod health;
-pub mod help;
-mod history;
-mod lasting;
-mod parameters;
-mod pay;
-mod planning;
-mod present;
-mod price;
-pub mod private_groups;
-pub mod public_rows;
-mod reached;
-mod reading;
-mod reads;
-mod recording;
-mod refine;
-mod remembered;
-pub mod rounds;
+mod known;
+mod private;
+mod serve;
 mod session;
-pub mod settings;
-mod shared;
-mod snapping;
-pub mod stages;
-mod startup;
-mod statement;
-pub mod straight;
-mod stream;
-mod synthetic;
-mod type_cache;
-mod typing;
-mod views;
-mod virtual_relations;
+mod tell;
 mod way;
-mod words;
 
-pub use active::ActiveGateway;
-pub use collect::Analyser;
-pub use databases::{Database, Databases};
-pub use history::History;
-pub use present::{Connected, Present};
-pub use reached::{Reached, same_books};
-pub use session::Session;
-pub use shared::Gateway;
-pub use startup::{Checked, OpenError, Reopened};
-pub use statement::{Portal, Statement, Watched};
-pub use stream::StreamStanding;
-pub use synthetic::Texts;
-pub use typing::typing_error;
+pub use private::stream::StreamStanding;
+pub use private::synthetic::Texts;
+pub use private::typing::typing_error;
+pub use private::{finish, private_groups, public_rows, rounds, stages, straight};
+pub use serve::active::ActiveGateway;
+pub use serve::audit;
+pub use serve::databases::{Database, Databases};
+pub use serve::history::History;
+pub use serve::present::{Connected, Present};
+pub use serve::reached::{Reached, same_books};
+pub use serve::shared::Gateway;
+pub use serve::startup::{Checked, OpenError, Reopened};
+pub use session::statement::{Portal, Statement, Watched};
+pub use session::{Session, settings};
+pub use tell::help;
+pub use way::report::Analyser;
 
 use crate::beside::off_sockets;
 use answer::{ClientError, Description, Notice, Outcome, Values};
+use known::remembered::may_be_outdated;
 use policy::Mode;
-use remembered::may_be_outdated;
+use session::statement::control_here;
 use sql::Kind;
-use statement::control_here;
 use std::sync::Arc;
 use way::Bound;
 
@@ -97,7 +57,7 @@ impl Session {
         let parsed = off_sockets(|| sql::parse::parse(sql, &self.gateway.policy.limits))?;
         let collects = !self.gateway.policy.collects.is_empty();
         let statements = parsed.into_iter().map(|p| Statement::of(p, collects));
-        let mut statements = budget_split::gathered(statements.collect::<Result<_, _>>()?)?;
+        let mut statements = tell::budget_split::gathered(statements.collect::<Result<_, _>>()?)?;
         statements.iter_mut().for_each(|s| s.watched.shape = self.shape(&s.text));
         if !statements.iter().any(|s| matches!(&*s.kind, Kind::Insert(_))) {
             self.gateway.known.parsed.keep(sql, &statements);

@@ -2,11 +2,12 @@
 //!
 //! They read no table's rows, so that nothing is charged, and nothing is planned. The finish login runs them.
 
-use crate::gateway::ask::Ask;
-use crate::gateway::finish::same_types;
-use crate::gateway::settings::known;
-use crate::gateway::statement::Columns;
-use crate::gateway::{Gateway, Session, parameters};
+use crate::gateway::private::finish::same_types;
+use crate::gateway::private::parameters;
+use crate::gateway::session::ask::Ask;
+use crate::gateway::session::settings::known;
+use crate::gateway::session::statement::Columns;
+use crate::gateway::{Gateway, Session};
 use ::catalogs::{About, Asker, Catalogs, Facts, Given, Questions, Rewritten, SetConfig};
 use answer::{ClientError, Description, Notice, Outcome, SqlState, Values};
 use backend::{Param, RelayError};
@@ -56,7 +57,7 @@ impl Gateway {
 
 impl Ask<'_> {
     /// The statement over catalogs that a query is, if it is one. Constants go this way only where the other way has none.
-    pub(in crate::gateway) async fn over_catalogs(
+    pub async fn over_catalogs(
         &self,
         query: &Query,
         lines: &Lines,
@@ -98,7 +99,7 @@ impl Ask<'_> {
     }
 
     /// The names in `search_path`.
-    pub(in crate::gateway) fn path_names(&self) -> Vec<String> {
+    pub fn path_names(&self) -> Vec<String> {
         let _gateway = self.gateway;
         let path = self.known_value("search_path").unwrap_or_default();
         let names = path.split(',').map(|name| match name.trim().strip_prefix('"') {
@@ -109,7 +110,7 @@ impl Ask<'_> {
     }
 
     /// `search_path` where nobody has set it: that of PostgreSQL, and behind it the policy's other schemas.
-    pub(in crate::gateway) fn default_path(&self) -> String {
+    pub fn default_path(&self) -> String {
         let gateway = self.gateway;
         let mut path = vec!["\"$user\"".to_owned(), "public".to_owned()];
         for table in &gateway.policy.tables {
@@ -122,7 +123,7 @@ impl Ask<'_> {
     }
 
     /// The schemas of `search_path` that there are for analysts.
-    pub(in crate::gateway) fn search_path(&self) -> Vec<String> {
+    pub fn search_path(&self) -> Vec<String> {
         let gateway = self.gateway;
         let shown = |name: &String| {
             name == "public"
@@ -147,7 +148,7 @@ impl Ask<'_> {
     }
 
     /// Parse.
-    pub(in crate::gateway) async fn describe_catalogs(
+    pub async fn describe_catalogs(
         &self,
         rewritten: &Rewritten,
         types: &[u32],

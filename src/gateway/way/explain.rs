@@ -2,9 +2,9 @@
 
 use super::written::Written;
 use crate::gateway::Session;
-use crate::gateway::ask::Ask;
-use crate::gateway::explanation::Explained;
-use crate::gateway::statement::{Columns, Planned, Typed};
+use crate::gateway::session::ask::Ask;
+use crate::gateway::session::statement::{Columns, Planned, Typed};
+use crate::gateway::tell::explanation::Explained;
 use ::catalogs::Rewritten;
 use answer::{ClientError, Notice, Outcome, Values};
 use futures::TryStreamExt;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 impl Ask<'_> {
     /// The explanation of a query that is planned.
-    pub(in crate::gateway) async fn explain_planned(
+    pub async fn explain_planned(
         &self,
         planned: Planned,
         asked: &Written<'_>,

@@ -11,20 +11,21 @@
 //!
 //! EXPLAIN is none of these: it wraps the way of its query (`explain`).
 
-pub(super) mod catalog;
-pub(super) mod explain;
-pub(super) mod owner;
-pub(super) mod planned;
-pub(super) mod private;
-pub(super) mod public;
+pub mod catalog;
+pub mod explain;
+pub mod owner;
+pub mod planned;
+pub mod private;
+pub mod public;
+pub mod report;
 mod written;
 
 use crate::gateway::Session;
-use crate::gateway::ask::Ask;
-use crate::gateway::remembered::{Key, PublicText};
-use crate::gateway::settings::statements::show_fields;
-use crate::gateway::statement::{Columns, Planned, Portal, Statement, Typed, control_here};
-use crate::gateway::{budget_split, explanation};
+use crate::gateway::known::remembered::{Key, PublicText};
+use crate::gateway::session::ask::Ask;
+use crate::gateway::session::settings::statements::show_fields;
+use crate::gateway::session::statement::{Columns, Planned, Portal, Statement, Typed, control_here};
+use crate::gateway::tell::{budget_split, explanation};
 use ::catalogs::Rewritten;
 use answer::{ClientError, Description, Field, Notice, Outcome, Values};
 use owner::Owner;

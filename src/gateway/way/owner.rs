@@ -3,30 +3,28 @@
 //!
 //! The connection is reached by [`Ask::owner`] and in no other way, and that gives it to sessions of such a role alone.
 
-use crate::gateway::ask::Ask;
-use crate::gateway::audit::{self, Event};
-use crate::gateway::parameters;
-use crate::gateway::statement::{Columns, control_here};
+use crate::gateway::private::parameters;
+use crate::gateway::serve::audit;
+use crate::gateway::serve::audit::Event;
+use crate::gateway::session::ask::Ask;
+use crate::gateway::session::statement::{Columns, control_here};
 use answer::{ClientError, Description, Notice, Outcome, SqlState, Values};
 use backend::{Backend, ConnectError, Direct, Param, RelayError};
 use policy::Mode;
 use sql::Kind;
 
 /// The login of passthrough roles, if the policy names one. What is in it can be seen in this file alone.
-pub(in crate::gateway) struct Passthrough(Option<Direct>);
+pub struct Passthrough(Option<Direct>);
 
 impl Passthrough {
     /// Connects it.
-    pub(in crate::gateway) async fn connect(
-        policy: &policy::Backend,
-        backend: &Backend,
-    ) -> Result<Self, ConnectError> {
+    pub async fn connect(policy: &policy::Backend, backend: &Backend) -> Result<Self, ConnectError> {
         Direct::connect(policy, backend).await.map(Self)
     }
 }
 
 /// A session whose role has no privacy, with the way to the database that such a session has.
-pub(in crate::gateway) struct Owner<'s> {
+pub struct Owner<'s> {
     ask: Ask<'s>,
     direct: &'s Direct,
     settings: backend::Settings,
@@ -34,7 +32,7 @@ pub(in crate::gateway) struct Owner<'s> {
 
 impl<'s> Ask<'s> {
     /// None for everybody whose role is another.
-    pub(in crate::gateway) fn owner(&self) -> Result<Option<Owner<'s>>, ClientError> {
+    pub fn owner(&self) -> Result<Option<Owner<'s>>, ClientError> {
         let gateway = self.gateway;
         if self.mode() != Mode::Passthrough {
             return Ok(None);
@@ -49,7 +47,7 @@ impl<'s> Ask<'s> {
     }
 
     /// Says at login what the session is; one that cannot be said to begin does not.
-    pub(in crate::gateway) fn announce(&self) -> Result<(), ClientError> {
+    pub fn announce(&self) -> Result<(), ClientError> {
         match self.mode() {
             Mode::Passthrough => self.audit(&Event::Begins),
             Mode::Private | Mode::Synthetic => Ok(()),
@@ -78,12 +76,7 @@ fn text_of(kind: &Kind, text: &str) -> Option<String> {
 
 impl Owner<'_> {
     /// The columns, as the database says.
-    pub(in crate::gateway) async fn describe(
-        &self,
-        kind: &Kind,
-        text: &str,
-        types: &[u32],
-    ) -> Result<Description, ClientError> {
+    pub async fn describe(&self, kind: &Kind, text: &str, types: &[u32]) -> Result<Description, ClientError> {
         let sql = text_of(kind, text).ok_or_else(control_here)?;
         let described = self.direct.describe(&self.settings, &sql, types).await;
         let described = described.map_err(RelayError::into_finish_error)?;
@@ -91,7 +84,7 @@ impl Owner<'_> {
     }
 
     /// The rows, after the audit has the statement.
-    pub(in crate::gateway) async fn execute(
+    pub async fn execute(
         &self,
         (kind, text): (&Kind, &str),
         types: &[u32],

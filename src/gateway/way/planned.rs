@@ -1,19 +1,19 @@
 //! Queries that have a plan: resolved, typed by PostgreSQL, and planned with the values of their parameters (soundness rule 25).
 
 use super::written::Written;
-use crate::gateway::ask::Ask;
-use crate::gateway::explanation;
-use crate::gateway::remembered::Key;
-use crate::gateway::statement::{Planned, Prepared};
+use crate::gateway::known::remembered::Key;
+use crate::gateway::session::ask::Ask;
+use crate::gateway::session::statement::{Planned, Prepared};
+use crate::gateway::tell::explanation;
 use answer::{ClientError, Description, Field, SqlState, Values};
 use plan::reach::columns::{Beside, Intervals};
 use sql::Explain;
 
 /// 42P02: a parameter that nothing brings a value for.
-pub(in crate::gateway) const UNDEFINED_PARAMETER: SqlState = SqlState(*b"42P02");
+pub const UNDEFINED_PARAMETER: SqlState = SqlState(*b"42P02");
 
 /// A query whose names are resolved.
-pub(in crate::gateway) struct Resolved {
+pub struct Resolved {
     statement: sql::ast::Statement,
     explain: Option<Explain>,
     arguments: bool,
@@ -38,7 +38,7 @@ impl Resolved {
 
 impl Ask<'_> {
     /// A query with its names resolved.
-    pub(in crate::gateway) fn resolved(&self, asked: &Written<'_>) -> Result<Resolved, ClientError> {
+    pub fn resolved(&self, asked: &Written<'_>) -> Result<Resolved, ClientError> {
         let statement = self.resolve(asked.query, asked.lines)?;
         Ok(Resolved { statement, explain: asked.explain, arguments: asked.arguments })
     }

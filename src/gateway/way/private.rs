@@ -1,11 +1,11 @@
 //! Plans with a charge. Types keep the order: [`Typed`] is proven, and only what is [`Proven`] is released, and only what is
 //! [`Released`] is finished; within a release, what is paid for is fetched, and what is fetched is perturbed (`pay`).
 
-use crate::gateway::ask::Ask;
-use crate::gateway::bounds::Auto;
-use crate::gateway::stages::Asked;
-use crate::gateway::statement::{Columns, Planned, Typed};
-use crate::gateway::{snapping, synthetic};
+use crate::gateway::private::bounds::Auto;
+use crate::gateway::private::stages::Asked;
+use crate::gateway::private::{snapping, synthetic};
+use crate::gateway::session::ask::Ask;
+use crate::gateway::session::statement::{Columns, Planned, Typed};
 use answer::{ClientError, Notice, Outcome};
 use dp::Charge;
 use emit::print::{self, Constants};
@@ -26,7 +26,7 @@ struct Proven {
 }
 
 /// A plan with an answer for each of its releases, and what is told of them.
-pub(in crate::gateway) struct Released {
+pub struct Released {
     pub plan: Plan,
     pub constants: Constants,
     pub columns: Columns,
@@ -36,11 +36,7 @@ pub(in crate::gateway) struct Released {
 
 impl Ask<'_> {
     /// The answer of a statement that is planned and typed.
-    pub(in crate::gateway) async fn answer(
-        &self,
-        typed: Typed,
-        notices: &mut Vec<Notice>,
-    ) -> Result<Outcome, ClientError> {
+    pub async fn answer(&self, typed: Typed, notices: &mut Vec<Notice>) -> Result<Outcome, ClientError> {
         let Some(charge) = typed.planned.plan.charge.clone() else {
             return self.answer_public(typed, notices).await;
         };

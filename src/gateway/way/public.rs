@@ -1,10 +1,10 @@
 //! Plans without a charge: over public tables, over what was collected, and statements over private tables that cost nothing.
 //! PostgreSQL answers them as it finishes others, from the statement as it was resolved.
 
-use crate::gateway::ask::Ask;
-use crate::gateway::finish::params;
-use crate::gateway::remembered::{Key, PublicText, may_be_outdated};
-use crate::gateway::statement::{Columns, Typed};
+use crate::gateway::known::remembered::{Key, PublicText, may_be_outdated};
+use crate::gateway::private::finish::params;
+use crate::gateway::session::ask::Ask;
+use crate::gateway::session::statement::{Columns, Typed};
 use answer::{ClientError, Field, Notice, Outcome};
 use emit::print;
 use futures::StreamExt;
@@ -45,7 +45,7 @@ impl Ask<'_> {
     }
 
     /// The answer of a text that was remembered; None where columns or names may be others now, and it is forgotten.
-    pub(in crate::gateway) async fn answer_remembered(
+    pub async fn answer_remembered(
         &self,
         key: &Key,
         public: &PublicText,

@@ -5,7 +5,7 @@ use sql::{Explain, Kind};
 use sqlparser::ast::Query;
 
 /// The query of a statement, and how it is asked.
-pub(in crate::gateway) struct Written<'s> {
+pub struct Written<'s> {
     /// The query.
     pub query: &'s Query,
     /// Its lines, for positions.

@@ -1,0 +1,351 @@
+//! What costs: charge, fetch, release.
+
+use super::private_groups::within;
+use super::reads;
+use crate::gateway::Gateway;
+use crate::gateway::session::ask::Ask;
+use crate::gateway::tell::price::{log_price, no_entropy, statement_text};
+use crate::store::{self, Question};
+use answer::{ClientError, Identity, SqlState};
+use backend::{self, FetchRequest, FetchText, Hints, Keeps, Opened, Param, Sieve};
+use dp::{Charge, Entropy, SecureRng};
+use emit::fetch;
+use kernel::Certified;
+use ledger::{BudgetState, Ledger, Payment, Question as Debit, Receipt, Refusal};
+use plan::{self, Plan, Release};
+use price::{Proof, Proven};
+use record::Stage;
+use release::arriving::{self, Arrived, Arriving};
+use release::within::{Groups, Within};
+use release::{Exact, Noisy, perturb};
+use std::sync::Arc;
+use tracing::Instrument;
+
+impl Ask<'_> {
+    /// Charges for these releases, reads what is private, perturbs it and keeps it.
+    ///
+    /// Until the charge is asked for, dropping the future costs nothing. From then on the rest is done whether or not
+    /// somebody still waits for it: whoever cancels has paid, and finds the answer when the same is asked again.
+    pub async fn pay(&self, plan: &Plan, mut order: Order) -> Result<Purchase, ClientError> {
+        let gateway = self.gateway;
+        let releases: Vec<(usize, &Release)> =
+            order.places.iter().filter_map(|i| Some((*i, plan.releases.get(*i)?))).collect();
+        // Printed and certified before it is paid for: what cannot be costs nothing.
+        let fetches = fetches(gateway, &releases, true, &order.given, &order.without)?;
+        reads_only(&fetches, &plan.tables)?;
+        let certified: Vec<_> = fetches.iter().map(|f| f.certified.clone()).collect();
+        // What is booked follows from what was proven of these texts, and not from what was planned.
+        let proofs = certified.iter().map(|c| Proof::from(&**c)).zip(releases.iter().map(|(_, r)| &r.spec));
+        let charge = Proven::of(&order.charge.epsilon, &proofs.collect::<Vec<_>>()).map_err(|e| {
+            ClientError::incident(SqlState::INTERNAL, "the statement could not be priced", &e)
+        })?;
+        let text = gateway.policy.ledger_text.then(|| statement_text(&fetches));
+        let fingerprint = gateway.fingerprints.of(&gateway.backend, &gateway.policy, &plan.tables).await?;
+        // Up to the first private row: a database that is away, or was altered, must not cost anything.
+        let request = FetchRequest {
+            statements: fetches,
+            fingerprint: Some(fingerprint),
+            max_rows: gateway.policy.limits.max_result_groups,
+        };
+        let fetching = record::step(Stage::Fetch);
+        let opened = match gateway.backend.open(request).await {
+            Ok(opened) => opened,
+            Err(e) => {
+                let (backend, policy) = (&gateway.backend, &gateway.policy);
+                return Err(gateway.fingerprints.told(backend, policy, &plan.tables, e).await);
+            }
+        };
+        drop(fetching);
+        let parts = releases.into_iter().zip(certified).zip(std::mem::take(&mut order.groups));
+        let part = |(((place, release), certified), groups): (((usize, &Release), _), Option<Groups>)| Part {
+            place,
+            release: release.clone(),
+            certified,
+            within: groups.and_then(|groups| within(release, groups)),
+        };
+        let payment = Settlement {
+            gateway: gateway.clone(),
+            who: self.identity.clone(),
+            tables: plan.tables.clone(),
+            order,
+            charge,
+            text,
+            parts: parts.map(part).collect(),
+            opened,
+        };
+        let settled =
+            tokio::spawn(record::inherited(payment.settle().in_current_span())).await.map_err(|e| {
+                ClientError::incident(SqlState::INTERNAL, "the statement could not be answered", &e)
+            })??;
+        Ok(match settled {
+            Settled::Paid(answers, budgets) => Purchase::Paid(answers, budgets),
+            Settled::Kept => Purchase::Kept,
+            Settled::Wait => Purchase::Wait,
+            Settled::Full => Purchase::Full,
+            Settled::Exhausted(refusal) => return Err(self.exhausted(plan, &refusal).await),
+        })
+    }
+}
+
+/// All that it takes to pay for releases that are ready to be read, to read them, and to keep what comes of it.
+struct Settlement {
+    gateway: Arc<Gateway>,
+    who: Identity,
+    tables: Vec<usize>,
+    order: Order,
+    charge: Proven,
+    text: Option<String>,
+    parts: Vec<Part>,
+    opened: Opened,
+}
+
+/// A release that is to be read.
+struct Part {
+    /// Its place in the plan.
+    place: usize,
+    release: Release,
+    certified: Arc<Certified>,
+    within: Option<Within>,
+}
+
+/// For each part what decides about its rows as they come, where its groups are private, and what that leaves.
+fn sieves(parts: &[Part], receipt: &mut Receipt) -> Result<Vec<(Option<Sieve>, Arrived)>, ClientError> {
+    let each = parts.iter().map(|part| arriving::Part {
+        proof: Proof::from(&*part.certified),
+        spec: &part.release.spec,
+        groups: part.within.as_ref().map(|within| &within.groups),
+        keys: part.release.group_keys().len(),
+    });
+    let each = arriving::arriving(&each.collect::<Vec<_>>(), receipt).map_err(|e| e.client())?;
+    let sieve = |mut arriving: Arriving| -> Sieve {
+        let limited = arriving.selects();
+        let keeps: Keeps = Box::new(move |row| arriving.keeps(row).map_err(|e| e.to_string()));
+        Sieve { keeps, limited }
+    };
+    Ok(each.into_iter().map(|(arriving, arrived)| (arriving.map(sieve), arrived)).collect())
+}
+
+/// What came of a settlement.
+enum Settled {
+    Paid(Vec<(usize, Noisy)>, Vec<BudgetState>),
+    Kept,
+    Wait,
+    Full,
+    /// Nothing was charged.
+    Exhausted(Refusal),
+}
+
+impl Settlement {
+    async fn settle(self) -> Result<Settled, ClientError> {
+        let Self { gateway, who, tables, order, charge, text, mut parts, opened } = self;
+        let release = order.keeping.as_ref().filter(|k| k.awaited).map(|k| k.key);
+        let debit = Debit {
+            tables: Some(&tables),
+            release,
+            read: Some(gateway.read_terms()),
+            text: text.as_deref(),
+            ..Debit::new(&who, order.statement, &charge)
+        };
+        let booking = record::step(Stage::Ledger);
+        let mut receipt = match gateway.ledger.pay(debit).await {
+            Ok(Payment::Paid(receipt)) => receipt,
+            Ok(Payment::Kept(_)) => return Ok(Settled::Kept),
+            Ok(Payment::Wait) => return Ok(Settled::Wait),
+            Ok(Payment::Full) => return Ok(Settled::Full),
+            Err(refusal @ Refusal::Exhausted(_)) => return Ok(Settled::Exhausted(refusal)),
+            Err(refusal) => return Err(refusal.client()),
+        };
+        drop(booking);
+        let entry = receipt.entry();
+        // Until it is kept, others may wait for it.
+        let mut owed = release.map(|key| Owed { ledger: gateway.ledger.clone(), entry, key, kept: false });
+        let budgets = receipt.budgets().to_vec();
+        log_price(&receipt);
+        let mut place = receipt.take_read().ok_or_else(uncounted)?;
+        let fetching = record::step(Stage::Fetch);
+        let (sieves, arrived): (Vec<_>, Vec<_>) = sieves(&parts, &mut receipt)?.into_iter().unzip();
+        let answers = reads::counted(&gateway, &tables, opened, sieves, &mut place).await?;
+        drop(fetching);
+        let _perturbing = record::step(Stage::Noise);
+        let mut exact = Vec::with_capacity(answers.len());
+        for ((part, rows), arrived) in parts.iter_mut().zip(&answers).zip(arrived) {
+            let (spec, within) = (&part.release.spec, part.within.take());
+            let decoded = Exact::decode(rows, &part.certified, spec, true).map_err(|e| e.client())?;
+            exact.push((arrived.of(decoded).within(within), spec));
+        }
+        drop(answers);
+        drop(order.turn);
+        // Held until the answer is kept: others wait for it as long as its read is under way.
+        place.never_failed();
+        let mut rng = SecureRng::new().map_err(|e| no_entropy(&e))?;
+        let noisy = perturb(exact, receipt, &mut rng).map_err(|e| e.client())?;
+        // Before anything can fail that comes later: what was paid for is kept.
+        let keep = async {
+            if let Some(keeping) = order.keeping {
+                keeping.keep(&gateway, entry, &parts, &noisy).await;
+            }
+        };
+        let (store, ledger) = (&gateway.store, &gateway.ledger);
+        tokio::join!(keep, store.remember(ledger, entry, &who.user, &order.statement, &order.text));
+        place.ended_well();
+        if let Some(owed) = &mut owed {
+            owed.kept = true;
+        }
+        Ok(Settled::Paid(parts.iter().map(|p| p.place).zip(noisy).collect(), budgets))
+    }
+}
+
+/// How one answer is kept.
+pub struct Kept {
+    /// What it answers.
+    pub question: Arc<Question>,
+    /// Where, if there is a place.
+    pub place: Option<store::Key>,
+    /// Which of the answers that are paid for selects its groups, where one does.
+    pub selected_by: Option<usize>,
+}
+
+/// Where answers are kept.
+pub struct Keeping {
+    /// What the payment is known by.
+    pub key: store::Key,
+    /// Others wait for it.
+    pub awaited: bool,
+    /// How the answer of each place is kept.
+    pub questions: Vec<Kept>,
+    /// The right to pay for it; others of this process wait for its end.
+    pub lead: store::Lead,
+}
+
+impl Keeping {
+    async fn keep(self, gateway: &Gateway, entry: i64, parts: &[Part], noisy: &[Noisy]) {
+        let Self { key, questions, lead, .. } = self;
+        let (store, ledger) = (&gateway.store, &gateway.ledger);
+        for (kept, (part, answer)) in questions.iter().zip(parts.iter().zip(noisy)) {
+            let (mut question, mut place) = (kept.question.clone(), kept.place);
+            if let (None, Some(groups)) = (place, kept.selected_by.and_then(|first| noisy.get(first))) {
+                // Its place is taken by the answer for groups that were selected another time.
+                question = Arc::new(question.in_groups(&groups.keys));
+                place = store.place(ledger, &question).await;
+            }
+            if let Some(place) = place {
+                store.keep(ledger, entry, place, &question, &part.release, answer).await;
+            }
+        }
+        if questions.len() > 1 {
+            store.keep_several(ledger, entry, key).await;
+        }
+        drop(lead);
+    }
+}
+
+/// A read without a place among its user's reads.
+fn uncounted() -> ClientError {
+    let cause = "the books reserved no place for the read";
+    ClientError::incident(SqlState::INTERNAL, "the statement could not be read", &cause)
+}
+
+/// What is to be paid for.
+pub struct Order {
+    /// Places of releases in the plan.
+    pub places: Vec<usize>,
+    /// The price that was proposed.
+    pub charge: Charge,
+    /// For each place, in which groups it is released, where these are private and another selects them.
+    pub groups: Vec<Option<Groups>>,
+    /// What the books call it.
+    pub statement: [u8; 32],
+    /// What its user wrote.
+    pub text: Arc<str>,
+    /// None where answers are not kept.
+    pub keeping: Option<Keeping>,
+    /// Its place in the queue of the user's reads, until it is read.
+    pub turn: Arc<reads::Permit>,
+    /// The values of the stages before.
+    pub given: Vec<Param>,
+    /// For each place, the groups that rounds before it have selected.
+    pub without: Vec<Vec<Param>>,
+}
+
+/// What came of it.
+pub enum Purchase {
+    /// Answers that were paid for, by their places in the plan, and what the budgets are then.
+    Paid(Vec<(usize, Noisy)>, Vec<BudgetState>),
+    /// Somebody stored it meanwhile.
+    Kept,
+    /// Somebody else has paid for it.
+    Wait,
+    /// As many reads of the user are under way as may still fail.
+    Full,
+}
+
+/// A release that was paid for. If this goes before it is kept, it never comes: others who wait pay for themselves
+/// (soundness rule 26), and need not wait until the payer's time is over.
+struct Owed {
+    ledger: Ledger,
+    entry: i64,
+    key: store::Key,
+    kept: bool,
+}
+
+impl Drop for Owed {
+    fn drop(&mut self) {
+        let (ledger, entry, key) = (self.ledger.clone(), self.entry, self.key);
+        if let (false, Ok(runtime)) = (self.kept, tokio::runtime::Handle::try_current()) {
+            runtime.spawn(async move {
+                // The books may be gone: then nobody waits.
+                let _ = ledger.give_up(entry, key).await;
+            });
+        }
+    }
+}
+
+/// That texts read no tables but these, which budgets are chosen by, and whose schema is checked (soundness rule 49).
+///
+/// # Errors
+/// An incident: planner and kernel disagree.
+pub fn reads_only(fetches: &[FetchText], tables: &[usize]) -> Result<(), ClientError> {
+    let unnamed = |f: &FetchText| f.certified.tables.iter().find(|t| !tables.contains(t)).copied();
+    match fetches.iter().find_map(unnamed) {
+        None => Ok(()),
+        Some(table) => {
+            let m = "the statement was not certified, and so it was not run";
+            Err(ClientError::incident(
+                SqlState::INTERNAL,
+                m,
+                &format!("it reads table {table}, which its plan leaves out"),
+            ))
+        }
+    }
+}
+
+/// The fetch of each release, certified, with a secret seed where one is needed. `groups`: how many groups a unit touches
+/// matters. `given`: the values of the stages before, which follow the seed. `without`: of each release, the groups that it leaves out,
+/// which follow these.
+pub fn fetches(
+    gateway: &Gateway,
+    releases: &[(usize, &Release)],
+    groups: bool,
+    given: &[Param],
+    without: &[Vec<Param>],
+) -> Result<Vec<FetchText>, ClientError> {
+    let policy = &gateway.policy;
+    let mut rng = SecureRng::new().map_err(|e| no_entropy(&e))?;
+    let mut seed = || rng.next_u64().map(u64::cast_signed).map_err(|e| no_entropy(&e));
+    releases
+        .iter()
+        .enumerate()
+        .map(|(i, (_, r))| {
+            let text = fetch::fetch(r, policy);
+            let certified = gateway.known.certificates.of(r, text.sql, policy, groups)?;
+            let mut params = Vec::new();
+            if certified.seeded || !r.given.is_empty() {
+                params.push(Param::int8(seed()?));
+            }
+            params.extend(given.iter().take(r.given_width()).cloned());
+            params.extend(without.get(i).into_iter().flatten().cloned());
+            let hints = Hints { hashed: r.joins_without_index(), joined: r.joins_tables() };
+            Ok(FetchText { certified, params, hints })
+        })
+        .collect()
+}

@@ -1,0 +1,39 @@
+//! How the policy in force came into force: when, with which warnings, and in place of which other one.
+
+use super::startup::Reopened;
+use policy::Policy;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// How the policy in force came into force.
+#[derive(Clone, Debug)]
+pub struct History {
+    /// When, in microseconds since 1970.
+    pub since: i64,
+    /// What it allows but probably does not mean.
+    pub warnings: Vec<String>,
+    /// The last one that was otherwise, if there was one since the start.
+    pub before: Option<Arc<Policy>>,
+}
+
+impl History {
+    /// Of the first policy.
+    pub(in crate::gateway) fn begun(warnings: &[String]) -> Self {
+        Self { since: now(), warnings: warnings.to_vec(), before: None }
+    }
+
+    /// Of the policy that takes the place of `old`. One that changes nothing has the history of the other.
+    pub(in crate::gateway) fn followed(&self, old: &Policy, reopened: &Reopened) -> Self {
+        let warnings = reopened.warnings.clone();
+        if reopened.changed.is_empty() && !reopened.schema_changed {
+            return Self { warnings, ..self.clone() };
+        }
+        Self { since: now(), warnings, before: Some(Arc::new(old.clone())) }
+    }
+}
+
+/// This machine's clock, in microseconds since 1970.
+pub fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+}

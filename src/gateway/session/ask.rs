@@ -1,0 +1,51 @@
+//! What of a session its statements are answered by.
+
+use super::now;
+use super::settings::SessionSettings;
+use crate::gateway::private::stream::Reopening;
+use crate::gateway::{Databases, Gateway};
+use answer::Identity;
+use backend::Asker;
+use emit::print::Constants;
+use std::sync::Arc;
+
+/// Who asks, of which gateway, and how. Nothing of it changes while a statement is answered.
+#[derive(Clone, Copy)]
+pub struct Ask<'s> {
+    /// Policy, database and books.
+    pub gateway: &'s Arc<Gateway>,
+    /// The user and the role.
+    pub identity: &'s Identity,
+    /// The session's settings.
+    pub settings: &'s SessionSettings,
+    /// The name of the database.
+    pub database: &'s str,
+    /// All databases of the port.
+    pub databases: &'s Databases,
+    /// `now()` of the transaction that is open.
+    pub transaction_start: Option<&'s str>,
+    /// A query was asked, or prepared, in that transaction.
+    pub queried: bool,
+    /// The number by which the client cancels.
+    pub pid: i32,
+    /// Streams that the next question may open again.
+    pub reopening: &'s Reopening,
+}
+
+impl<'s> Ask<'s> {
+    /// On whose behalf a statement runs on the database.
+    pub fn behalf(&self, public: bool) -> Asker<'s> {
+        Asker { user: &self.identity.user, public }
+    }
+
+    /// The constants of a statement that begins now.
+    pub fn constants(&self) -> Constants {
+        Constants {
+            now: self.transaction_start.map_or_else(now, str::to_owned),
+            user: self.identity.user.clone(),
+            database: self.database.to_owned(),
+            schema: self.search_path().into_iter().next(),
+            own: Vec::new(),
+        }
+    }
+}

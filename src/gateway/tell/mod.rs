@@ -1,0 +1,10 @@
+//! What analysts are told in words and rows: EXPLAIN, prices, advice, how to read an answer, and the relations `noisegate.*`.
+
+pub mod advice;
+pub mod budget_split;
+pub mod explanation;
+pub mod help;
+pub mod price;
+pub mod reading;
+pub mod virtual_relations;
+pub mod words;
