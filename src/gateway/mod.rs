@@ -106,9 +106,6 @@ impl Session {
     ) -> Result<Description, ClientError> {
         self.follow()?;
         self.queried |= statement.is_query();
-        if let Kind::Insert(insert) = &*statement.kind {
-            return self.describe_insert(insert, types);
-        }
         self.ask().describe(statement, types).await
     }
 

@@ -84,7 +84,7 @@ impl Ask<'_> {
         };
         let replanned = self.at_bound(of, auto, &choice, bound).await?;
         if self.settings.notices() {
-            notices.push(Notice::new(said(&choice, bound, of.gateway.policy.unit_column())));
+            notices.push(Notice::new(said(&choice, bound, self.gateway.policy.unit_column())));
         }
         Ok(Some(replanned))
     }
@@ -96,7 +96,7 @@ impl Ask<'_> {
         planned: &Planned,
     ) -> Result<(Option<(Plan, plan::Settings)>, Option<String>), ClientError> {
         let Some(auto) = &planned.auto else { return Ok((None, None)) };
-        let unit = of.gateway.policy.unit_column();
+        let unit = self.gateway.policy.unit_column();
         let mut choice = match self.choice(of, &planned.plan).await? {
             Ok(choice) => choice,
             Err(why) => {
@@ -124,7 +124,7 @@ impl Ask<'_> {
 
     /// How the bound of a plan is chosen, at its price; or why it is not.
     async fn choice(&self, of: &Asked<'_>, plan: &Plan) -> Result<Result<Choice, &'static str>, ClientError> {
-        let (gateway, settings) = (of.gateway, of.settings);
+        let (gateway, settings) = (self.gateway, of.settings);
         let statement = &gateway.policy.statement;
         let most = statement.auto_max_rows.ok_or_else(no_bounds)?;
         if self.settings.relative_accuracy().is_some() {
@@ -171,7 +171,7 @@ impl Ask<'_> {
 
     /// The bound that an earlier release chose, where that is kept.
     async fn kept_bound(&self, of: &Asked<'_>, choice: &mut RowChoice) -> Result<Option<u32>, ClientError> {
-        if !of.gateway.store.enabled() || !self.settings.cached() {
+        if !self.gateway.store.enabled() || !self.settings.cached() {
             return Ok(None);
         }
         let step = Step::new(&choice.plan, paying(&choice.plan), Vec::new(), &[], &[]);

@@ -76,7 +76,8 @@ impl Ask<'_> {
         step: &Step<'_>,
         noisy: &mut [Noisy],
     ) -> Result<Got, ClientError> {
-        let Asked { gateway, charge, text, settings, .. } = of;
+        let Asked { charge, text, settings, .. } = of;
+        let gateway = self.gateway;
         let cached = gateway.store.enabled() && self.settings.cached();
         let questions = self.questions(plan, step, settings, cached).await?;
         if !cached {
@@ -270,7 +271,7 @@ impl Ask<'_> {
         noisy: &mut [Noisy],
     ) -> Result<(usize, Option<f64>), ClientError> {
         let questions = self.questions(plan, step, of.settings, true).await?;
-        let lookup = look(of.gateway, plan, &questions, self.settings.accepted()).await;
+        let lookup = look(self.gateway, plan, &questions, self.settings.accepted()).await;
         let (kept, wider) = (lookup.found.len(), wider(plan, &lookup.found));
         serve(plan, noisy, lookup.found);
         Ok((kept, wider))

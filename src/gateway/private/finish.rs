@@ -73,7 +73,6 @@ impl Ask<'_> {
         params: &[Param],
         columns: Columns,
     ) -> Result<Outcome, ClientError> {
-        let _gateway = self.gateway;
         let (fields, rows) = self.rows(sql, params, columns, true).await?;
         if !have_same_types(&fields, &rows.fields) {
             return Err(ClientError::new(

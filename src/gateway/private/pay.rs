@@ -11,7 +11,7 @@ use backend::{self, FetchRequest, FetchText, Hints, Keeps, Opened, Param, Sieve}
 use dp::{Charge, Entropy, SecureRng};
 use emit::fetch;
 use kernel::Certified;
-use ledger::{BudgetState, Ledger, Payment, Question as Debit, Receipt, Refusal};
+use ledger::{BudgetState, Ledger, Payment, Question as Debit, ReadPlace, Receipt, Refusal};
 use plan::{self, Plan, Release};
 use price::{Proof, Proven};
 use record::Stage;
@@ -137,7 +137,22 @@ enum Settled {
 
 impl Settlement {
     async fn settle(self) -> Result<Settled, ClientError> {
-        let Self { gateway, who, tables, order, charge, text, mut parts, opened } = self;
+        let booking = record::step(Stage::Ledger);
+        let paid = match self.debit().await? {
+            Ok(paid) => paid,
+            Err(unpaid) => return Ok(unpaid),
+        };
+        drop(booking);
+        let fetching = record::step(Stage::Fetch);
+        let fetched = paid.fetch().await?;
+        drop(fetching);
+        let _perturbing = record::step(Stage::Noise);
+        fetched.release().await
+    }
+
+    /// Debits the charge; nothing of it where that is not to be.
+    async fn debit(self) -> Result<Result<Paid, Settled>, ClientError> {
+        let Self { gateway, who, tables, order, charge, text, parts, opened } = self;
         let release = order.keeping.as_ref().filter(|k| k.awaited).map(|k| k.key);
         let debit = Debit {
             tables: Some(&tables),
@@ -146,39 +161,82 @@ impl Settlement {
             text: text.as_deref(),
             ..Debit::new(&who, order.statement, &charge)
         };
-        let booking = record::step(Stage::Ledger);
         let mut receipt = match gateway.ledger.pay(debit).await {
             Ok(Payment::Paid(receipt)) => receipt,
-            Ok(Payment::Kept(_)) => return Ok(Settled::Kept),
-            Ok(Payment::Wait) => return Ok(Settled::Wait),
-            Ok(Payment::Full) => return Ok(Settled::Full),
-            Err(refusal @ Refusal::Exhausted(_)) => return Ok(Settled::Exhausted(refusal)),
+            Ok(Payment::Kept(_)) => return Ok(Err(Settled::Kept)),
+            Ok(Payment::Wait) => return Ok(Err(Settled::Wait)),
+            Ok(Payment::Full) => return Ok(Err(Settled::Full)),
+            Err(refusal @ Refusal::Exhausted(_)) => return Ok(Err(Settled::Exhausted(refusal))),
             Err(refusal) => return Err(refusal.client()),
         };
-        drop(booking);
-        let entry = receipt.entry();
         // Until it is kept, others may wait for it.
-        let mut owed = release.map(|key| Owed { ledger: gateway.ledger.clone(), entry, key, kept: false });
-        let budgets = receipt.budgets().to_vec();
+        let owed = release.map(|key| Owed {
+            ledger: gateway.ledger.clone(),
+            entry: receipt.entry(),
+            key,
+            kept: false,
+        });
         log_price(&receipt);
-        let mut place = receipt.take_read().ok_or_else(uncounted)?;
-        let fetching = record::step(Stage::Fetch);
-        let (sieves, arrived): (Vec<_>, Vec<_>) = sieves(&parts, &mut receipt)?.into_iter().unzip();
-        let answers = reads::counted(&gateway, &tables, opened, sieves, &mut place).await?;
-        drop(fetching);
-        let _perturbing = record::step(Stage::Noise);
+        let place = receipt.take_read().ok_or_else(uncounted)?;
+        let bought = Bought { gateway, who, order, parts, place, owed };
+        Ok(Ok(Paid { bought, tables, opened, receipt }))
+    }
+}
+
+/// What the steps after a debit need of it.
+struct Bought {
+    gateway: Arc<Gateway>,
+    who: Identity,
+    order: Order,
+    parts: Vec<Part>,
+    /// The place of the read among its user's.
+    place: ReadPlace,
+    owed: Option<Owed>,
+}
+
+/// Releases whose charge is on disk, with fetches that are open and were not read.
+struct Paid {
+    bought: Bought,
+    tables: Vec<usize>,
+    opened: Opened,
+    receipt: Receipt,
+}
+
+impl Paid {
+    /// Reads private rows. A read that fails is counted.
+    async fn fetch(self) -> Result<Fetched, ClientError> {
+        let Self { mut bought, tables, opened, mut receipt } = self;
+        let Bought { gateway, parts, place, .. } = &mut bought;
+        let (sieves, arrived): (Vec<_>, Vec<_>) = sieves(parts, &mut receipt)?.into_iter().unzip();
+        let answers = reads::counted(gateway, &tables, opened, sieves, place).await?;
         let mut exact = Vec::with_capacity(answers.len());
         for ((part, rows), arrived) in parts.iter_mut().zip(&answers).zip(arrived) {
-            let (spec, within) = (&part.release.spec, part.within.take());
-            let decoded = Exact::decode(rows, &part.certified, spec, true).map_err(|e| e.client())?;
-            exact.push((arrived.of(decoded).within(within), spec));
+            let decoded = Exact::decode(rows, &part.certified, &part.release.spec, true);
+            exact.push(arrived.of(decoded.map_err(|e| e.client())?).within(part.within.take()));
         }
-        drop(answers);
+        Ok(Fetched { bought, receipt, exact })
+    }
+}
+
+/// Exact answers, with the receipt of their charge.
+struct Fetched {
+    bought: Bought,
+    receipt: Receipt,
+    exact: Vec<Exact>,
+}
+
+impl Fetched {
+    /// Perturbs exact answers against their receipt, and keeps what comes of it.
+    async fn release(self) -> Result<Settled, ClientError> {
+        let Self { bought, receipt, exact } = self;
+        let Bought { gateway, who, order, parts, mut owed, mut place } = bought;
         drop(order.turn);
         // Held until the answer is kept: others wait for it as long as its read is under way.
         place.never_failed();
+        let (entry, budgets) = (receipt.entry(), receipt.budgets().to_vec());
         let mut rng = SecureRng::new().map_err(|e| no_entropy(&e))?;
-        let noisy = perturb(exact, receipt, &mut rng).map_err(|e| e.client())?;
+        let exact = exact.into_iter().zip(&parts).map(|(exact, part)| (exact, &part.release.spec));
+        let noisy = perturb(exact.collect(), receipt, &mut rng).map_err(|e| e.client())?;
         // Before anything can fail that comes later: what was paid for is kept.
         let keep = async {
             if let Some(keeping) = order.keeping {

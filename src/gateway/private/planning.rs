@@ -82,7 +82,6 @@ impl Ask<'_> {
         types: &[u32],
         values: &Values,
     ) -> Result<Planned, ClientError> {
-        let _gateway = self.gateway;
         let beside = self.beside(&statement, &constants, types).await;
         self.plan_with(statement, constants, types, values, &beside).await
     }

@@ -17,6 +17,7 @@ use dp::{Distribution, Ratio};
 use plan::Plan;
 use plan::price::accuracy::{Number, least, proportional, rounded_price};
 use plan::words::{decimal, short};
+use policy::Policy;
 use release::{Noisy, combine};
 
 /// The parts of `noisegate.epsilon` that the first releases take, in this order, until the numbers are large beside their noise.
@@ -40,7 +41,7 @@ impl Ask<'_> {
     ) -> Result<(Vec<Noisy>, Vec<Notice>), ClientError> {
         let numbers = proportional(plan)?;
         let (most, confidence) = (of.charge.epsilon, self.settings.confidence());
-        let prices = prices(of)?;
+        let prices = prices(of, &self.gateway.policy)?;
         let mut spent = Ratio::from_integer(0);
         let mut aim = Aim::Unknown;
         let mut before: Vec<Answered> = Vec::new();
@@ -109,8 +110,8 @@ impl Ask<'_> {
                 &cause,
             ));
         };
-        let Asked { gateway, text, settings, constants, .. } = *of;
-        self.answers(&Asked { gateway, charge: &charge, text, settings, constants }, plan, notices).await
+        let Asked { text, settings, constants, .. } = *of;
+        self.answers(&Asked { charge: &charge, text, settings, constants }, plan, notices).await
     }
 
     /// That the budgets admit all that the statement may take, unless its first answer is kept: then all of them may be.
@@ -188,8 +189,8 @@ enum Aim {
 }
 
 /// What the first releases cost.
-fn prices(of: &Asked<'_>) -> Result<Vec<Ratio>, ClientError> {
-    let (most, policy) = (of.charge.epsilon, &of.gateway.policy);
+fn prices(of: &Asked<'_>, policy: &Policy) -> Result<Vec<Ratio>, ClientError> {
+    let most = of.charge.epsilon;
     let floor = dp::ratio(&policy.statement.min_epsilon);
     let parts = FIRST.iter().map(|part| most / Ratio::from_integer(*part));
     let prices: Vec<Ratio> = parts.filter(|p| floor.as_ref().is_none_or(|floor| p >= floor)).collect();

@@ -8,7 +8,6 @@
 use super::execution::{Got, Step};
 use super::finish::params;
 use super::{rounds, synthetic};
-use crate::gateway::Gateway;
 use crate::gateway::session::ask::Ask;
 use crate::gateway::tell::price::{free_notice, price_notice, wider_text};
 use crate::gateway::tell::reading;
@@ -80,7 +79,7 @@ impl<'s> Ask<'s> {
                 let got = match self.mode() {
                     Mode::Synthetic => {
                         record::answered(record::Outcome::Synthetic);
-                        self.made_up(of, plan, &step, &mut noisy).await?;
+                        self.made_up(plan, &step, &mut noisy).await?;
                         Got::Kept(None)
                     }
                     // A passthrough session is answered before it plans; if it were not, it would pay.
@@ -117,7 +116,7 @@ impl<'s> Ask<'s> {
         if self.mode() == Mode::Synthetic {
             return Ok(Some(Kept::MadeUp));
         }
-        if !of.gateway.store.enabled() || !self.settings.cached() {
+        if !self.gateway.store.enabled() || !self.settings.cached() {
             return Ok(None);
         }
         let (all, mut noisy) = (super::execution::paying(plan).len(), nothing(plan));
@@ -152,7 +151,8 @@ impl<'s> Ask<'s> {
         stage: &Stage,
         noisy: &[Noisy],
     ) -> Result<Vec<Param>, ClientError> {
-        let Asked { gateway, constants, .. } = of;
+        let Asked { constants, .. } = of;
+        let gateway = self.gateway;
         let mut constants = (*constants).clone();
         constants.own = self.own_rows(&plan.statement).await?;
         let (text, arrays) = print::finish_stage(plan, stage, &gateway.policy, &constants);
@@ -255,7 +255,6 @@ pub(in crate::gateway) fn nothing(plan: &Plan) -> Vec<Noisy> {
 
 /// A statement that is answered.
 pub(in crate::gateway) struct Asked<'s> {
-    pub gateway: &'s Arc<Gateway>,
     /// For all of it.
     pub charge: &'s Charge,
     pub text: &'s Arc<str>,

@@ -35,7 +35,6 @@ type Result<T> = std::result::Result<T, ClientError>;
 impl<'s> Ask<'s> {
     /// The stream that the session asks, if any.
     pub fn selected(&self) -> Option<Result<&'s Stream>> {
-        let _gateway = self.gateway;
         let name = self.settings.get(NoisegateSetting::Stream.name()).filter(|n| !n.is_empty())?;
         Some(self.stream_named(name))
     }

@@ -3,7 +3,6 @@
 
 use super::execution::Step;
 use super::pay::fetches;
-use super::stages::Asked;
 use crate::gateway::session::ask::Ask;
 use crate::gateway::{ActiveGateway, Checked, Databases, Gateway, OpenError, Session};
 use answer::{ClientError, Identity, Notice, Outcome, SqlState};
@@ -67,12 +66,11 @@ impl Ask<'_> {
     /// A step's answers, put into their places.
     pub async fn made_up(
         &self,
-        of: &Asked<'_>,
         plan: &Plan,
         step: &Step<'_>,
         noisy: &mut [Noisy],
     ) -> Result<(), ClientError> {
-        let gateway = of.gateway;
+        let gateway = self.gateway;
         for place in &step.places {
             let Some(release) = plan.releases.get(*place) else { continue };
             let without = step.left_out(plan, &[*place])?;

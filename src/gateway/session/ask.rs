@@ -3,6 +3,7 @@
 use super::now;
 use super::settings::SessionSettings;
 use crate::gateway::private::stream::Reopening;
+use crate::gateway::way::report::Encoder;
 use crate::gateway::{Databases, Gateway};
 use answer::Identity;
 use backend::Asker;
@@ -28,6 +29,8 @@ pub struct Ask<'s> {
     pub queried: bool,
     /// The number by which the client cancels.
     pub pid: i32,
+    /// Encoders of what the session has written.
+    pub encoders: &'s [Arc<Encoder>],
     /// Streams that the next question may open again.
     pub reopening: &'s Reopening,
 }

@@ -208,6 +208,7 @@ impl Session {
             transaction_start: self.transaction_start.as_deref(),
             queried: self.queried,
             pid: self.pid,
+            encoders: &self.writing.encoders,
             reopening: &self.reopening,
         }
     }

@@ -15,7 +15,6 @@ use sql::ast::{Own, Source, Statement};
 impl Ask<'_> {
     /// The rows of every relation of ours that the statement names.
     pub async fn own_rows(&self, statement: &Statement) -> Result<Vec<(Own, Vec<OwnRow>)>, ClientError> {
-        let _gateway = self.gateway;
         let mut out = Vec::new();
         for own in Own::ALL {
             if statement.bindings.iter().any(|(_, b)| b.source == Source::Own(own)) {

@@ -84,7 +84,6 @@ impl Ask<'_> {
     }
 
     fn asker(&self) -> Asker {
-        let _gateway = self.gateway;
         let readable: Vec<String> = known::shown().map(str::to_owned).collect();
         let value = |name: &String| Some((name.to_lowercase(), self.known_value(&name.to_lowercase())?));
         Asker {
@@ -100,7 +99,6 @@ impl Ask<'_> {
 
     /// The names in `search_path`.
     pub fn path_names(&self) -> Vec<String> {
-        let _gateway = self.gateway;
         let path = self.known_value("search_path").unwrap_or_default();
         let names = path.split(',').map(|name| match name.trim().strip_prefix('"') {
             Some(quoted) => quoted.trim_end_matches('"').replace("\"\"", "\""),
@@ -142,7 +140,6 @@ impl Ask<'_> {
 
     /// The session's settings, with the search path for names that the server prints.
     fn catalog_settings(&self) -> backend::Settings {
-        let _gateway = self.gateway;
         let path = self.search_path();
         self.settings.backend().with_search_path(std::iter::once("pg_catalog".to_owned()).chain(path))
     }
@@ -164,7 +161,6 @@ impl Ask<'_> {
     }
 
     async fn allowed_here(&self, types: &[u32]) -> Result<(), ClientError> {
-        let _gateway = self.gateway;
         // The others keep their places, so that an error names the right parameter.
         let types: Vec<u32> = types.iter().map(|t| if CATALOG_TYPES.contains(t) { 0 } else { *t }).collect();
         self.allowed(&types).await
@@ -234,6 +230,6 @@ impl Session {
             value: text(&set.value)?,
             local: set.local,
         };
-        self.session_statement(&statement, notices).await.map(|_| ())
+        self.execute_own(&statement, &Values::default(), notices).await.map(|_| ())
     }
 }

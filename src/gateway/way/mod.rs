@@ -18,12 +18,12 @@ pub mod planned;
 pub mod private;
 pub mod public;
 pub mod report;
+pub mod session;
 mod written;
 
 use crate::gateway::Session;
 use crate::gateway::known::remembered::{Key, PublicText};
 use crate::gateway::session::ask::Ask;
-use crate::gateway::session::settings::statements::show_fields;
 use crate::gateway::session::statement::{Columns, Planned, Portal, Statement, Typed, control_here};
 use crate::gateway::tell::{budget_split, explanation};
 use ::catalogs::Rewritten;
@@ -31,7 +31,7 @@ use answer::{ClientError, Description, Field, Notice, Outcome, Values};
 use owner::Owner;
 use planned::Resolved;
 use policy::Mode;
-use sql::{Kind, SessionStatement};
+use sql::{Insert, Kind, SessionStatement};
 use std::sync::Arc;
 use written::Written;
 
@@ -40,7 +40,7 @@ pub(super) enum Way<'s> {
     /// The session's own.
     Session(&'s SessionStatement),
     /// Rows for what is collected.
-    Report,
+    Report(&'s Insert),
     /// The database's, as it stands.
     Owner(Owner<'s>),
     /// The catalogs'.
@@ -76,7 +76,7 @@ impl<'s> Ask<'s> {
     ) -> Result<Way<'w>, ClientError> {
         let asked = match (kind, Written::of(kind)) {
             (Kind::Session(s), _) => return Ok(Way::Session(s)),
-            (Kind::Insert(_), _) => return Ok(Way::Report),
+            (Kind::Insert(insert), _) => return Ok(Way::Report(insert)),
             (_, Some(asked)) => asked,
             _ => return Ok(Way::Control),
         };
@@ -104,7 +104,7 @@ impl<'s> Ask<'s> {
             _ => None,
         };
         match self.route(&statement.kind, None).await? {
-            Way::Session(s) => Ok(Description::of(show_fields(s))),
+            Way::Session(s) => Ok(Description::of(session::fields(s))),
             Way::Owner(owner) => owner.describe(&statement.kind, &statement.text, types).await,
             Way::Catalog(rewritten) => {
                 let mut described = self.describe_catalogs(&rewritten, types).await?;
@@ -114,7 +114,8 @@ impl<'s> Ask<'s> {
                 Ok(described)
             }
             Way::Planned(resolved) => self.describe_planned(resolved, types).await,
-            Way::Report | Way::Control => Ok(Description { parameters: Vec::new(), fields: None }),
+            Way::Report(insert) => self.describe_report(insert, types),
+            Way::Control => Ok(Description { parameters: Vec::new(), fields: None }),
         }
     }
 
@@ -135,7 +136,7 @@ impl<'s> Ask<'s> {
         let lengths: Vec<usize> =
             values.parameters.iter().map(|v| v.as_ref().map_or(0, bytes::Bytes::len)).collect();
         Ok(match self.route(&statement.kind, Some(&lengths)).await? {
-            Way::Session(_) | Way::Report | Way::Control => Bound::Itself,
+            Way::Session(_) | Way::Report(_) | Way::Control => Bound::Itself,
             Way::Owner(_) => Bound::Owner,
             Way::Catalog(rewritten) => Bound::Catalog(Box::new(rewritten)),
             Way::Planned(resolved) => {
@@ -155,7 +156,7 @@ impl<'s> Ask<'s> {
         fresh: bool,
     ) -> Result<(Bound, Option<Vec<Field>>, bool), ClientError> {
         Ok(match self.route(&statement.kind, None).await? {
-            Way::Session(_) | Way::Report | Way::Control => (Bound::Itself, None, false),
+            Way::Session(_) | Way::Report(_) | Way::Control => (Bound::Itself, None, false),
             Way::Owner(_) => (Bound::Owner, None, false),
             Way::Catalog(rewritten) => {
                 let explain = matches!(&*statement.kind, Kind::Explain(..));
@@ -224,7 +225,13 @@ impl Session {
                 let explained = self.explain_catalogs(*rewritten, *explain, types, &values, notices).await?;
                 return Ok(Some(explained.rows(fields)));
             }
-            Bound::Itself => return self.outcome_of_itself(&kind, types, &values, notices).await.map(Some),
+            Bound::Itself => {
+                return match &*kind {
+                    Kind::Session(s) => self.execute_own(s, &values, notices).await.map(Some),
+                    Kind::Insert(insert) => self.insert(insert, types, &values).await.map(Some),
+                    _ => Err(control_here()),
+                };
+            }
             Bound::Kept(_) => return Ok(None),
             Bound::Planned(planned) => *planned,
         };
@@ -239,27 +246,5 @@ impl Session {
         }
         let columns = promised.unwrap_or_else(|| Columns::text(Vec::new()));
         self.ask().answer(Typed { planned, columns, text }, notices).await.map(Some)
-    }
-
-    /// The outcome of a statement of the session's own, or of rows for what is collected.
-    async fn outcome_of_itself(
-        &mut self,
-        kind: &Kind,
-        types: &[u32],
-        values: &Values,
-        notices: &mut Vec<Notice>,
-    ) -> Result<Outcome, ClientError> {
-        match kind {
-            Kind::Session(s) => Ok(match self.session_statement(s, notices).await? {
-                // These give text, which looks the same in both formats.
-                Outcome::Rows { fields, rows, verb, count } => {
-                    let fields = Columns::bound(fields, values).fields;
-                    Outcome::Rows { fields, rows, verb, count }
-                }
-                done => done,
-            }),
-            Kind::Insert(insert) => self.insert(insert, types, values).await,
-            _ => Err(control_here()),
-        }
     }
 }

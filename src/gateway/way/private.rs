@@ -78,13 +78,7 @@ impl Ask<'_> {
             self.gateway.check_failures(&self.identity.user)?;
         }
         if let Some(auto) = auto {
-            let asked = Asked {
-                gateway: self.gateway,
-                charge: &charge,
-                text: &text,
-                settings: &settings,
-                constants: &constants,
-            };
+            let asked = Asked { charge: &charge, text: &text, settings: &settings, constants: &constants };
             if let Some(chosen) = self.with_chosen_bound(&asked, &plan, &auto, notices).await? {
                 (plan, settings) = chosen;
                 charge = plan.charge.clone().unwrap_or(charge);
@@ -92,13 +86,7 @@ impl Ask<'_> {
                 self.prove_finish(&plan, finish, columns.once()).await?;
             }
         }
-        let asked = Asked {
-            gateway: self.gateway,
-            charge: &charge,
-            text: &text,
-            settings: &settings,
-            constants: &constants,
-        };
+        let asked = Asked { charge: &charge, text: &text, settings: &settings, constants: &constants };
         let (noisy, told) = match self.settings.relative_accuracy().filter(|_| !synthetic) {
             None => self.answers(&asked, &mut plan, notices).await?,
             Some(part) => self.refined(&asked, &mut plan, part, notices).await?,

@@ -52,7 +52,7 @@ impl Ask<'_> {
         let (mut bound, mut replanned) = (None, None);
         if let Some(charge) = planned.plan.charge.as_ref().filter(|_| planned.auto.is_some()) {
             let (settings, constants) = (&planned.settings, &planned.constants);
-            let asked = Asked { gateway, charge, text: &"".into(), settings, constants };
+            let asked = Asked { charge, text: &"".into(), settings, constants };
             (replanned, bound) = self.explained_bound(&asked, &planned).await?;
         }
         let Planned { mut plan, mut settings, constants, .. } = planned;
@@ -62,8 +62,7 @@ impl Ask<'_> {
         let Some(question) = plan.question.clone() else {
             let mut kept = None;
             if let Some(charge) = &plan.charge.clone() {
-                let asked =
-                    Asked { gateway, charge, text: &"".into(), settings: &settings, constants: &constants };
+                let asked = Asked { charge, text: &"".into(), settings: &settings, constants: &constants };
                 kept = self.free_parts(&asked, &mut plan).await?;
             }
             let mut summary = vec![self.cost(&plan, kept.as_ref()).await?];

@@ -30,7 +30,7 @@ pub(super) fn columns(collect: &Collect) -> Vec<Cells> {
 }
 
 /// What makes reports for a collected relation.
-pub(super) struct Encoder {
+pub struct Encoder {
     pub(super) collect: Collect,
     /// Of each column, the number of each value.
     numbers: Vec<HashMap<String, u32>>,

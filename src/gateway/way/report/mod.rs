@@ -25,7 +25,8 @@ use batch::{Receiving, sealed_only};
 use copy::Decoder;
 use dp::SecureRng;
 use dp::randomised::Report;
-use encode::{Encoder, Row};
+pub use encode::Encoder;
+use encode::Row;
 use policy::{Collect, Policy};
 use sql::{Cell, Insert};
 use std::sync::Arc;
@@ -73,8 +74,8 @@ pub struct Writing {
     open: bool,
     /// A COPY that is under way.
     copying: Option<Copying>,
-    /// What was made of the policy's domains.
-    encoders: Vec<Arc<Encoder>>,
+    /// Encoders of relations, made of the policy's domains.
+    pub encoders: Vec<Arc<Encoder>>,
 }
 
 enum Copying {
@@ -135,7 +136,6 @@ impl<'s> Ask<'s> {
 
     /// Refuses a statement that reads a relation to those who write.
     pub fn reads_something(&self) -> Result<(), ClientError> {
-        let _gateway = self.gateway;
         if !self.writes() {
             return Ok(());
         }
@@ -162,47 +162,20 @@ impl<'s> Ask<'s> {
         Ok(collect)
     }
 
-    /// The login that writes.
-    fn login(&self) -> Result<&'s Reports, ClientError> {
-        self.gateway.collecting.reports.as_ref().ok_or_else(|| {
-            let message = "the login that writes reports is not connected";
-            ClientError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-                .hint("backend.collect_url was added by a reload; it needs a restart.")
-        })
-    }
-}
-
-impl Session {
-    /// How many more rows may wait, and how many in all.
-    fn room(&self) -> (usize, usize) {
-        let most = self.gateway.policy.limits.max_waiting_rows;
-        (most.saturating_sub(self.writing.waiting.len()), most)
-    }
-
-    /// What randomises the rows of a statement.
-    fn encoder(&mut self, insert: &Insert) -> Result<Arc<Encoder>, ClientError> {
-        let collect = self.ask().written(insert)?;
+    /// The encoder of a statement's rows: one that the session has, or a new one.
+    fn encoder(&self, insert: &Insert) -> Result<Arc<Encoder>, ClientError> {
+        let collect = self.written(insert)?;
         if collect.shuffled().is_some() {
             return Err(sealed_only(collect).at(insert.at));
         }
-        if let Some(known) = self.writing.encoders.iter().find(|e| e.collect == *collect) {
-            return Ok(known.clone());
-        }
-        let encoder = Arc::new(Encoder::new(collect, self.ask().secret(collect)));
-        self.writing.encoders.retain(|e| e.collect.name != encoder.collect.name);
-        self.writing.encoders.push(encoder.clone());
-        Ok(encoder)
+        let known = self.encoders.iter().find(|e| e.collect == *collect).cloned();
+        Ok(known.unwrap_or_else(|| Arc::new(Encoder::new(collect, self.secret(collect)))))
     }
 
-    /// Parse of an INSERT: its parameters have the types of their columns, where the client says nothing.
-    pub(in crate::gateway) fn describe_insert(
-        &mut self,
-        insert: &Insert,
-        types: &[u32],
-    ) -> Result<Description, ClientError> {
-        self.follow()?;
+    /// The types of an INSERT's parameters: they have the types of their columns, where the client says nothing.
+    pub fn describe_report(&self, insert: &Insert, types: &[u32]) -> Result<Description, ClientError> {
         if insert.is_copy() {
-            self.ask().written(insert)?;
+            self.written(insert)?;
             return Ok(Description { parameters: Vec::new(), fields: None });
         }
         let encoder = self.encoder(insert)?;
@@ -232,6 +205,31 @@ impl Session {
         Ok(Description { parameters, fields: None })
     }
 
+    /// The login that writes.
+    fn login(&self) -> Result<&'s Reports, ClientError> {
+        self.gateway.collecting.reports.as_ref().ok_or_else(|| {
+            let message = "the login that writes reports is not connected";
+            ClientError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+                .hint("backend.collect_url was added by a reload; it needs a restart.")
+        })
+    }
+}
+
+impl Session {
+    /// How many more rows may wait, and how many in all.
+    fn room(&self) -> (usize, usize) {
+        let most = self.gateway.policy.limits.max_waiting_rows;
+        (most.saturating_sub(self.writing.waiting.len()), most)
+    }
+
+    /// The encoder of a statement's rows, kept for those that come after it.
+    fn encoder(&mut self, insert: &Insert) -> Result<Arc<Encoder>, ClientError> {
+        let encoder = self.ask().encoder(insert)?;
+        self.writing.encoders.retain(|e| e.collect.name != encoder.collect.name);
+        self.writing.encoders.push(encoder.clone());
+        Ok(encoder)
+    }
+
     /// INSERT: all of its rows, or none.
     pub(in crate::gateway) async fn insert(
         &mut self,
@@ -239,7 +237,6 @@ impl Session {
         types: &[u32],
         values: &Values,
     ) -> Result<Outcome, ClientError> {
-        self.follow()?;
         let encoder = self.encoder(insert)?;
         let rows = insert.rows.as_ref().map_err(Clone::clone)?;
         let places = encoder.places(insert.columns.as_deref(), insert.at)?;

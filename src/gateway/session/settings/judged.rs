@@ -1,4 +1,4 @@
-//! SET, SHOW, RESET: the session's settings, judged by PostgreSQL and kept here.
+//! Which values settings may have, judged by PostgreSQL, and what they are.
 
 use super::custom::NoisegateSetting;
 use super::known;
@@ -7,10 +7,7 @@ use super::{table, time_zone};
 use crate::gateway::Session;
 use crate::gateway::session::ask::Ask;
 use answer::{ClientError, SqlState};
-use answer::{Field, Notice, Outcome, text_cells};
 use backend::{Param, RelayError};
-use futures::StreamExt;
-use sql::SessionStatement;
 use std::collections::BTreeMap;
 
 /// 55P02: a setting that nobody can change.
@@ -21,26 +18,8 @@ const NO_SETTINGS: [&str; 4] = ["user", "database", "options", "replication"];
 type Result<T> = std::result::Result<T, ClientError>;
 
 impl Ask<'_> {
-    /// Refuses to call the transaction something else once a query was asked in it, as PostgreSQL does.
-    fn before_any_query(&self, name: &str, value: Option<&str>) -> Result<()> {
-        let other = || self.known_value(name).as_deref() != value;
-        let message = match (name, value) {
-            ("transaction_isolation", Some(_)) => {
-                "SET TRANSACTION ISOLATION LEVEL must be called before any query"
-            }
-            ("transaction_read_only", Some("off")) => {
-                "transaction read-write mode must be set before any query"
-            }
-            _ => return Ok(()),
-        };
-        if self.queried && self.transaction_start.is_some() && other() {
-            return Err(ClientError::new(SqlState(*b"25001"), message));
-        }
-        Ok(())
-    }
-
-    /// The value to keep; None goes back to the default.
-    async fn judge(&self, name: &str, value: Option<&str>) -> Result<Option<String>> {
+    /// The value that SET keeps; None goes back to the default.
+    pub(in crate::gateway) async fn judge(&self, name: &str, value: Option<&str>) -> Result<Option<String>> {
         match (known::rule(name), value) {
             (Rule::Noisegate, value) => {
                 let own = NoisegateSetting::named(name)?;
@@ -128,7 +107,8 @@ impl Ask<'_> {
         Ok(rows.into_iter().flatten().flatten().next().unwrap_or_default())
     }
 
-    async fn show(&self, name: &str) -> Result<String> {
+    /// The value that SHOW tells.
+    pub(in crate::gateway) async fn show(&self, name: &str) -> Result<String> {
         if name == table::STREAM_ACCURACY {
             return self.stream_accuracy().await;
         }
@@ -165,24 +145,6 @@ impl Ask<'_> {
             }),
         }
     }
-
-    fn show_all(&self) -> Vec<bytes::Bytes> {
-        let own = NoisegateSetting::ALL.iter().map(|o| (o.name(), o.description()));
-        let others = known::REPORTED.iter().map(|n| (*n, ""));
-        let more = [
-            "extra_float_digits",
-            "bytea_output",
-            "statement_timeout",
-            "transaction_isolation",
-            "transaction_read_only",
-        ];
-        let all = own.chain(others).chain(more.into_iter().map(|n| (n, "")));
-        all.filter_map(|(name, description)| {
-            let value = self.known_value(&name.to_lowercase())?;
-            Some(text_cells(&[Some(name), Some(&value), Some(description)]))
-        })
-        .collect()
-    }
 }
 
 impl Session {
@@ -204,59 +166,6 @@ impl Session {
             }
         }
         Ok(())
-    }
-
-    pub(in crate::gateway) async fn session_statement(
-        &mut self,
-        statement: &SessionStatement,
-        notices: &mut Vec<Notice>,
-    ) -> Result<Outcome> {
-        let done = |tag: &str| Ok(Outcome::Complete(tag.to_owned()));
-        match statement {
-            SessionStatement::Nothing(tag) => done(tag),
-            SessionStatement::Set { name, value, local } => {
-                if *local && self.transaction_start.is_none() {
-                    notices.push(outside("SET LOCAL"));
-                    return done("SET");
-                }
-                let value = self.ask().judge(name, value.as_deref()).await?;
-                self.ask().before_any_query(name, value.as_deref())?;
-                self.settings.set(name, value, *local)?;
-                self.ask().stream_was_set(name, notices).await?;
-                done("SET")
-            }
-            SessionStatement::Modes { session: false, .. } if self.transaction_start.is_none() => {
-                notices.push(outside("SET TRANSACTION"));
-                done("SET")
-            }
-            SessionStatement::Modes { modes, session } => {
-                for (name, value) in modes.settings() {
-                    let value = self.ask().judge(name, Some(&value)).await?;
-                    match session {
-                        true => self.settings.set(&format!("default_{name}"), value, false)?,
-                        false => {
-                            self.ask().before_any_query(name, value.as_deref())?;
-                            self.settings.set(name, value, true)?;
-                        }
-                    }
-                }
-                done("SET")
-            }
-            SessionStatement::Reset(name) => {
-                self.ask().judge(name, None).await?;
-                self.settings.set(name, None, false)?;
-                done("RESET")
-            }
-            SessionStatement::ResetAll => {
-                self.settings.reset_all();
-                done("RESET")
-            }
-            SessionStatement::Show(name) => {
-                let value = self.ask().show(name).await?;
-                Ok(rows(show_fields(statement), vec![text_cells(&[Some(&value)])]))
-            }
-            SessionStatement::ShowAll => Ok(rows(show_fields(statement), self.ask().show_all())),
-        }
     }
 
     /// Reportable settings that changed since the last call.
@@ -281,32 +190,6 @@ impl Session {
         }
         changed
     }
-}
-
-/// A warning that nothing came of it, as PostgreSQL gives it.
-fn outside(what: &str) -> Notice {
-    Notice { message: format!("{what} can only be used in transaction blocks"), code: "25P01", hint: None }
-}
-
-/// The columns of SHOW.
-pub(in crate::gateway) fn show_fields(statement: &SessionStatement) -> Vec<Field> {
-    let field = |name: &str| Field {
-        name: name.to_owned(),
-        type_oid: 25,
-        type_size: -1,
-        type_modifier: -1,
-        format: 0,
-    };
-    match statement {
-        SessionStatement::Show(name) => vec![field(known::canonical(name))],
-        SessionStatement::ShowAll => ["name", "setting", "description"].map(field).to_vec(),
-        _ => Vec::new(),
-    }
-}
-
-fn rows(fields: Vec<Field>, rows: Vec<bytes::Bytes>) -> Outcome {
-    let rows = futures::stream::iter(rows.into_iter().map(Ok)).boxed();
-    Outcome::Rows { fields, rows, verb: "SHOW", count: false }
 }
 
 /// `-c name=value --name=value`, words parted by blanks, backslashes escaping.
