@@ -331,7 +331,7 @@ impl Bikes {
         let noisy = (0..).zip(&all).filter(|(i, _)| !plan.releases[*i].is_domain_only());
         let noisy = noisy.map(|(_, n)| n.clone()).collect();
         let (finish, arrays) = print::finish(&plan, &self.policy, &constants());
-        let params = gateway::finish::params(&plan, &all, &arrays)?;
+        let params = gateway::columns::params(&plan, &all, &arrays)?;
         let rows = self.backend.query(&self.settings, &finish.sql, &params, &[0]).await;
         let rows = rows.map_err(RelayError::into_finish_error)?;
         if plan.free == Some(plan::Free::NoRows) {
@@ -424,7 +424,7 @@ impl Bikes {
     /// The parameters that follow from a stage.
     async fn values(&self, plan: &Plan, stage: &Stage, noisy: &[Noisy]) -> Result<Vec<Param>, ClientError> {
         let (finish, arrays) = print::finish_stage(plan, stage, &self.policy, &constants());
-        let params = gateway::finish::params(plan, noisy, &arrays)?;
+        let params = gateway::columns::params(plan, noisy, &arrays)?;
         let rows = self.backend.query(&self.settings, &finish.sql, &params, &[1]).await;
         let rows = rows.map_err(RelayError::into_finish_error)?;
         let oids: Vec<u32> = rows.fields.iter().map(|f| f.type_oid).collect();

@@ -5,8 +5,8 @@
 //! statement is then planned with that constant, at what is left of its price. That is adaptive composition
 //! (docs/guarantees.md).
 
-use super::execution::{Step, paying};
-use super::stages::{Asked, nothing};
+use super::step::{Asked, nothing};
+use super::step::{Step, paying};
 use crate::gateway::session::ask::Ask;
 use crate::gateway::session::statement::Planned;
 use crate::gateway::tell::price::no_bounds;

@@ -3,69 +3,21 @@
 
 use super::pay::{Keeping, Kept, Order, Purchase};
 use super::private_groups::selected;
-use super::rounds;
 use super::rounds::Columns;
-use super::stages::{Asked, part};
+use super::step::{Asked, Got, Step, part, paying};
 use crate::gateway::Gateway;
 use crate::gateway::session::ask::Ask;
 use crate::store::{self, Accept, Epoch, KeyContext, Known, Question, Served};
 use answer::{ClientError, SqlState};
-use backend::Param;
 use bytes::Bytes;
 use dp::{Charge, Ratio};
-use ledger::{BudgetState, Refusal};
+use ledger::Refusal;
 use plan::{self, Plan, Release};
 use record::{Stage, step as enter};
 use release::Noisy;
 use release::within::Groups;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// What of a plan is answered together.
-pub struct Step<'s> {
-    /// Its releases that have a price, by their places in the plan.
-    pub places: Vec<usize>,
-    /// Those of later steps.
-    pub later: Vec<usize>,
-    /// The values of the stages before.
-    pub given: &'s [Param],
-    /// For each place, the groups that rounds before it have selected.
-    without: Vec<Columns>,
-}
-
-impl<'s> Step<'s> {
-    /// `noisy`: the answers of the steps before.
-    pub fn new(
-        plan: &Plan,
-        places: Vec<usize>,
-        later: Vec<usize>,
-        given: &'s [Param],
-        noisy: &[Noisy],
-    ) -> Self {
-        let without = places.iter().map(|place| rounds::before(plan, *place, noisy)).collect();
-        Self { places, later, given, without }
-    }
-
-    /// The groups that rounds before each of these of its releases have selected, as parameters.
-    pub fn left_out(&self, plan: &Plan, places: &[usize]) -> Result<Vec<Vec<Param>>, ClientError> {
-        let of = |place: &usize| {
-            let columns = self.places.iter().position(|p| p == place).and_then(|i| self.without.get(i));
-            match plan.releases.get(*place).zip(columns) {
-                Some((release, columns)) => rounds::parameters(release, columns),
-                None => Ok(Vec::new()),
-            }
-        };
-        places.iter().map(of).collect()
-    }
-}
-
-/// What it took.
-pub enum Got {
-    /// Nothing: all of it was kept. How many times as wide as fresh noise its noise is, where it is wider.
-    Kept(Option<f64>),
-    /// The price of these releases; what the budgets are then.
-    Paid(Vec<usize>, Vec<BudgetState>),
-}
 
 impl Ask<'_> {
     /// The answers of a step's releases, put into their places: those that are kept, and the others for their price.
@@ -454,12 +406,6 @@ fn serve(plan: &mut Plan, noisy: &mut [Noisy], found: Vec<(usize, Served)>) {
 /// A statement's identity in the books: a hash of what is fetched, in canonical form.
 fn statement_of<'q>(questions: impl Iterator<Item = &'q Question>) -> [u8; 32] {
     store::together(&questions.map(|q| q.keys.statement).collect::<Vec<_>>())
-}
-
-/// Places of the releases that have a price.
-pub fn paying(plan: &Plan) -> Vec<usize> {
-    let paying = |i: &usize| plan.releases.get(*i).is_some_and(|r| !r.is_domain_only());
-    (0..plan.releases.len()).filter(paying).collect()
 }
 
 /// How many times as wide as fresh noise the widest of what is found is, if any is wider.

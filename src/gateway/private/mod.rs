@@ -1,10 +1,11 @@
 //! The steps of a query that has a plan, in their order: `planning` resolves and plans, with constants from `constant_folding`, public
-//! rows from `public_rows`, and moving bounds from `snapping`; `typing` has PostgreSQL type; `stages` orders releases, `execution` looks
-//! for stored answers and has `pay` charge, fetch and release the others; `finish` finishes, and `straight` what needs no finish.
+//! rows from `public_rows`, and moving bounds from `snapping`; `typing` has PostgreSQL type; `stages` orders releases in steps, `execution` looks
+//! for stored answers and has `pay` charge, fetch and release the others; `finish` finishes over released `columns`, and `straight` what needs no finish.
 //! `bounds` and `refine` release more than once, `rounds` and `private_groups` what is released in groups, `stream` asks streams,
 //! `synthetic` makes rows up.
 
 pub mod bounds;
+pub mod columns;
 pub mod constant_folding;
 pub mod execution;
 pub mod finish;
@@ -19,6 +20,7 @@ pub mod refine;
 pub mod rounds;
 pub mod snapping;
 pub mod stages;
+pub mod step;
 pub mod straight;
 pub mod stream;
 pub mod synthetic;

@@ -9,7 +9,7 @@
 //! Laplace noise it is the answer. With Gaussian noise the answer is the mean of all of them, which has the noise of one release at
 //! their price together (`release::combine`): nothing that was paid is lost, and the last release costs what is left to pay.
 
-use super::stages::Asked;
+use super::step::Asked;
 use crate::gateway::session::ask::Ask;
 use crate::gateway::tell::words::Kept;
 use answer::{ClientError, Notice, SqlState};

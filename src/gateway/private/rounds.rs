@@ -1,7 +1,7 @@
 //! Keys that are selected in rounds: each is paid for and read as a statement of its own would be, and leaves out what those before it
 //! have selected. What all of them have selected is the answer, and stands in the place of the first.
 
-use super::finish;
+use super::columns;
 use answer::ClientError;
 use backend::Param;
 use bytes::Bytes;
@@ -33,7 +33,7 @@ pub fn before(plan: &Plan, place: usize, noisy: &[Noisy]) -> Columns {
 /// These groups as parameters of a round's fetch.
 pub fn parameters(release: &Release, columns: &Columns) -> Result<Vec<Param>, ClientError> {
     let each = release.keys.iter().zip(columns);
-    each.map(|(key, cells)| finish::array_of(key.scalar.ty(), cells)).collect()
+    each.map(|(key, cells)| columns::array_of(key.scalar.ty(), cells)).collect()
 }
 
 /// Of these releases, those whose answers are whole with the ones that there are now; of rounds the first, in whose place all that they

@@ -5,8 +5,8 @@
 //! before it is read, as a statement of its own would be: who cancels between two steps has paid for the first, which is
 //! kept; and the books know after each step what was paid (sequential composition).
 
-use super::execution::{Got, Step};
-use super::finish::params;
+use super::columns::params;
+use super::step::{Asked, Got, Step, nothing, part, paying};
 use super::{rounds, synthetic};
 use crate::gateway::session::ask::Ask;
 use crate::gateway::tell::price::{free_notice, price_notice, wider_text};
@@ -15,7 +15,6 @@ use crate::gateway::tell::words::Kept;
 use answer::{ClientError, Field, Notice, SqlState};
 use backend::{Param, RelayError};
 use bytes::Bytes;
-use dp::Charge;
 use emit::print::{self, Constants};
 use ledger::BudgetState;
 use plan::{Plan, Stage};
@@ -24,7 +23,6 @@ use release::Noisy;
 use schema::SqlType;
 use sql::ast::{Query, Statement};
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 /// Bytes that a released value may have among private rows: each of them looks at it.
 const LONGEST: usize = 65_536;
@@ -119,7 +117,7 @@ impl<'s> Ask<'s> {
         if !self.gateway.store.enabled() || !self.settings.cached() {
             return Ok(None);
         }
-        let (all, mut noisy) = (super::execution::paying(plan).len(), nothing(plan));
+        let (all, mut noisy) = (paying(plan).len(), nothing(plan));
         let (mut kept, mut widest, mut given) = (0, None, Vec::new());
         for (stage, places, later) in order(plan) {
             let step = Step::new(plan, places, later, &given, &noisy);
@@ -231,7 +229,7 @@ pub fn parameters(stage: &Stage, rows: &[Vec<Option<Bytes>>]) -> Result<Vec<Para
 /// The releases that have a price, step after step, and for each step those that come later; with the stage that is whole then, where
 /// one is.
 fn order(plan: &Plan) -> Vec<(Option<Stage>, Vec<usize>, Vec<usize>)> {
-    let mut left: BTreeSet<usize> = super::execution::paying(plan).into_iter().collect();
+    let mut left: BTreeSet<usize> = paying(plan).into_iter().collect();
     let mut out = Vec::with_capacity(plan.stages.len() + 1);
     for stage in plan.stages.iter().map(Some).chain([None]) {
         let own = |place: &usize| stage.is_none_or(|stage| stage.releases.contains(place));
@@ -248,20 +246,6 @@ fn order(plan: &Plan) -> Vec<(Option<Stage>, Vec<usize>, Vec<usize>)> {
     out
 }
 
-/// No answer yet, for each release.
-pub(in crate::gateway) fn nothing(plan: &Plan) -> Vec<Noisy> {
-    vec![Noisy { keys: Vec::new(), values: Vec::new(), rows: 0 }; plan.releases.len()]
-}
-
-/// A statement that is answered.
-pub(in crate::gateway) struct Asked<'s> {
-    /// For all of it.
-    pub charge: &'s Charge,
-    pub text: &'s Arc<str>,
-    pub settings: &'s plan::Settings,
-    pub constants: &'s Constants,
-}
-
 fn promised(stage: &Stage) -> Vec<Field> {
     let field = |ty: &SqlType| Field {
         name: String::new(),
@@ -271,13 +255,4 @@ fn promised(stage: &Stage) -> Vec<Field> {
         format: 1,
     };
     stage.types.iter().map(field).collect()
-}
-
-/// The charge for these releases: all of it, where there are no others.
-pub(in crate::gateway) fn part(plan: &Plan, places: &[usize], whole: &Charge) -> Result<Charge, ClientError> {
-    if places.len() == super::execution::paying(plan).len() {
-        return Ok(whole.clone());
-    }
-    plan::price::shares::rest(plan, places, whole)
-        .map_err(|e| ClientError::incident(SqlState::INTERNAL, "the statement could not be priced", &e))
 }

@@ -1,6 +1,6 @@
 //! Answers that are nothing but released columns: they go out as they are, without a trip to the database.
 
-use super::finish::{cells, defect, element, int8, values};
+use super::columns::{cells, defect, element, int8, values};
 use answer::{ClientError, Field};
 use bytes::{BufMut, Bytes, BytesMut};
 use emit::print::{Column, Sorted, Straight, Whole};
@@ -179,6 +179,6 @@ mod tests {
     }
 
     fn int8_of(n: i64) -> Bytes {
-        super::super::finish::int8(i128::from(n))
+        super::super::columns::int8(i128::from(n))
     }
 }

@@ -1,8 +1,8 @@
 //! Users of a synthetic role: their statements are planned and certified as everybody's, and answered from rows that are made
 //! up from the policy. The finish login runs them, which reads no private row; nothing is charged, looked up or kept.
 
-use super::execution::Step;
 use super::pay::fetches;
+use super::step::Step;
 use crate::gateway::session::ask::Ask;
 use crate::gateway::{ActiveGateway, Checked, Databases, Gateway, OpenError, Session};
 use answer::{ClientError, Identity, Notice, Outcome, SqlState};

@@ -1,9 +1,21 @@
 //! How the policy in force came into force: when, with which warnings, and in place of which other one.
 
-use super::startup::Reopened;
 use policy::Policy;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What a gateway has in another way than the one that it was reopened from.
+#[derive(Debug)]
+pub struct Reopened {
+    /// Sections and keys of the policy that have changed and are in force with it.
+    pub changed: Vec<&'static str>,
+    /// Those that have changed and need a restart.
+    pub restart: Vec<&'static str>,
+    /// The tables' definitions have changed, or other tables are named.
+    pub schema_changed: bool,
+    /// What is allowed but probably not meant.
+    pub warnings: Vec<String>,
+}
 
 /// How the policy in force came into force.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! Start-up: connect, read the schema, check the policy, prove the logins, open the books.
 
-use super::history::History;
+use super::history::{History, Reopened};
 use super::present::Present;
 use super::reached::Reached;
 use crate::crashes::Crashes;
@@ -176,19 +176,6 @@ async fn default_zone(backend: &Backend, reader: &Reader) -> Result<(), OpenErro
         true => Ok(()),
         false => Err(OpenError::TimeZone { zone }),
     }
-}
-
-/// What a gateway has in another way than the one that it was reopened from.
-#[derive(Debug)]
-pub struct Reopened {
-    /// Sections and keys of the policy that have changed and are in force with it.
-    pub changed: Vec<&'static str>,
-    /// Those that have changed and need a restart.
-    pub restart: Vec<&'static str>,
-    /// The tables' definitions have changed, or other tables are named.
-    pub schema_changed: bool,
-    /// What is allowed but probably not meant.
-    pub warnings: Vec<String>,
 }
 
 /// What a reload leaves as it is.

@@ -1,6 +1,5 @@
 //! What of a session its statements are answered by.
 
-use super::now;
 use super::settings::SessionSettings;
 use crate::gateway::private::stream::Reopening;
 use crate::gateway::way::report::Encoder;
@@ -51,4 +50,12 @@ impl<'s> Ask<'s> {
             own: Vec::new(),
         }
     }
+}
+
+/// The moment, as text that casts to timestamptz.
+pub fn now() -> String {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    // 2000-01-01 is 946,684,800 seconds after 1970-01-01.
+    let micros = i64::try_from(since.as_micros()).unwrap_or(i64::MAX) - 946_684_800 * 1_000_000;
+    format!("{}+00", schema::time::timestamp(micros))
 }

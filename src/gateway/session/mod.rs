@@ -1,6 +1,7 @@
 //! One client's session, over whatever gateway is in force when its next statement comes.
 
 pub mod ask;
+mod judged;
 pub mod settings;
 pub mod statement;
 
@@ -11,7 +12,7 @@ use crate::gateway::serve::present::{Connected, Seat};
 use crate::gateway::way::report::Writing;
 use crate::gateway::{ActiveGateway, Databases, Gateway};
 use answer::{ClientError, Identity, Notice, SqlState, Values};
-use ask::Ask;
+use ask::{Ask, now};
 use settings::SessionSettings;
 use settings::custom::NoisegateSetting;
 use sql::Kind;
@@ -212,12 +213,4 @@ impl Session {
             reopening: &self.reopening,
         }
     }
-}
-
-/// The moment, as text that casts to timestamptz.
-pub fn now() -> String {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    // 2000-01-01 is 946,684,800 seconds after 1970-01-01.
-    let micros = i64::try_from(since.as_micros()).unwrap_or(i64::MAX) - 946_684_800 * 1_000_000;
-    format!("{}+00", schema::time::timestamp(micros))
 }

@@ -2,7 +2,7 @@
 //! [`Released`] is finished; within a release, what is paid for is fetched, and what is fetched is perturbed (`pay`).
 
 use crate::gateway::private::bounds::Auto;
-use crate::gateway::private::stages::Asked;
+use crate::gateway::private::step::Asked;
 use crate::gateway::private::{snapping, synthetic};
 use crate::gateway::session::ask::Ask;
 use crate::gateway::session::statement::{Columns, Planned, Typed};

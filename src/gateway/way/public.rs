@@ -2,7 +2,7 @@
 //! PostgreSQL answers them as it finishes others, from the statement as it was resolved.
 
 use crate::gateway::known::remembered::{Key, PublicText, may_be_outdated};
-use crate::gateway::private::finish::params;
+use crate::gateway::private::columns::params;
 use crate::gateway::session::ask::Ask;
 use crate::gateway::session::statement::{Columns, Typed};
 use answer::{ClientError, Field, Notice, Outcome};

@@ -2,7 +2,7 @@
 
 use super::Result;
 use super::instances::{End, State, Status};
-use crate::gateway::private::stages::Asked;
+use crate::gateway::private::step::Asked;
 use crate::gateway::session::ask::Ask;
 use crate::gateway::session::statement::Planned;
 use crate::gateway::tell::explanation::Explained;

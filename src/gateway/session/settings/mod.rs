@@ -2,11 +2,10 @@
 //!
 //! PostgreSQL judges a value; here it is remembered, follows the virtual transaction (SET inside one is undone by
 //! ROLLBACK, SET LOCAL by its end), and is applied to every backend transaction where it matters. `known` says what
-//! each name means here, `table` has an entry for each of `noisegate.*`, `custom` judges and reads their values, `judged` which values they may have,
-//! `time_zone` which zones there are.
+//! each name means here, `table` has an entry for each of `noisegate.*`, `custom` judges and reads their values,
+//! `time_zone` says which zones there are.
 
 pub mod custom;
-mod judged;
 pub mod known;
 pub mod table;
 pub(in crate::gateway) mod time_zone;

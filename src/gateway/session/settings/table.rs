@@ -270,10 +270,10 @@ settings! {
 }
 
 /// The least price of a statement: the policy's.
-pub(super) const MIN_EPSILON: &str = "noisegate.min_epsilon";
+pub(in crate::gateway) const MIN_EPSILON: &str = "noisegate.min_epsilon";
 
 /// What the selected stream's answers will be worth: told, never set.
-pub(super) const STREAM_ACCURACY: &str = "noisegate.stream_accuracy";
+pub(in crate::gateway) const STREAM_ACCURACY: &str = "noisegate.stream_accuracy";
 
 /// What is shown under such names and never set, and what the document says of it.
 const SHOWN: [(&str, &str); 2] = [

@@ -1,5 +1,6 @@
 //! The analyser's side of sealed reports: the description that is made of a policy, and batches that are opened by its key.
 
+use super::tuples::BAD_COPY;
 use answer::{ClientError, SqlState};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,8 +10,6 @@ use encode::{AnalyserKey, Collection, Sealed};
 use policy::{Collect, Collected, CollectedKind, Randomiser, Shuffled};
 use serde_json::{Value, json};
 
-/// 22P04: it is no batch.
-const BAD_COPY: SqlState = SqlState(*b"22P04");
 /// Bytes of a batch's first line.
 const HEAD: usize = 4096;
 

@@ -2,7 +2,8 @@
 //! and all of it is stored by one transaction with its id: a batch that arrives again stores nothing.
 
 use super::analyser::{Analyser, Opened};
-use super::{Session, no_entropy, not_stored, put, too_many};
+use super::stored::{no_entropy, not_stored, put, target, too_many};
+use crate::gateway::Session;
 use crate::gateway::session::ask::Ask;
 use answer::{ClientError, Copy, Notice, SqlState};
 use backend::Batch;
@@ -107,11 +108,7 @@ impl Session {
             columns.iter_mut().zip(report).for_each(|(column, cell)| put(column, cell));
         }
         let login = self.ask().login()?;
-        if !login
-            .store_batch(&batch, &super::target(analyser.collect()), &columns)
-            .await
-            .map_err(not_stored)?
-        {
+        if !login.store_batch(&batch, &target(analyser.collect()), &columns).await.map_err(not_stored)? {
             notices
                 .push(Notice::new(format!("batch {} is here already, and was not stored again", batch.id)));
             return Ok(0);

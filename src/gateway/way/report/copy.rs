@@ -1,19 +1,11 @@
 //! Rows of COPY FROM, in PostgreSQL's text and CSV formats (its `copyfromparse.c`), as they come in pieces; its binary format is in
 //! `tuples`.
 
-use super::tuples::Tuples;
+use super::tuples::{BAD_COPY, LONGEST, Row, Tuples};
 use answer::{ClientError, Copy, SqlState};
 
-/// 22P04: a row that is not of the format.
-pub(super) const BAD_COPY: SqlState = SqlState(*b"22P04");
 /// 22021: bytes that are no text.
 const NO_TEXT: SqlState = SqlState(*b"22021");
-/// Bytes of one row.
-pub(super) const LONGEST: usize = 1 << 20;
-
-/// A row: None for NULL.
-pub(super) type Row = Vec<Option<String>>;
-
 /// Takes bytes, and gives rows.
 pub(super) enum Decoder {
     /// In text and CSV.

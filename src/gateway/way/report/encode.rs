@@ -146,7 +146,7 @@ impl Encoder {
                 }
                 _ => draw(c, &said, rng),
             };
-            report.push(drawn.map_err(|e: RandomiseError| super::no_entropy(e))?);
+            report.push(drawn.map_err(|e: RandomiseError| super::stored::no_entropy(e))?);
         }
         Ok(Row { report: report.into(), person })
     }

@@ -11,6 +11,7 @@ mod binary;
 mod copy;
 mod encode;
 mod persons;
+mod stored;
 mod tuples;
 
 pub use analyser::Analyser;
@@ -20,16 +21,16 @@ use crate::gateway::Session;
 use crate::gateway::session::ask::Ask;
 use ::persons::Secret;
 use answer::{ClientError, Copy, Description, Notice, Outcome, SqlState, Values};
-use backend::{Backend, Cells, ConnectError, Reports, StoreError, Target};
+use backend::{Backend, Cells, ConnectError, Reports, Target};
 use batch::{Receiving, sealed_only};
 use copy::Decoder;
 use dp::SecureRng;
-use dp::randomised::Report;
 pub use encode::Encoder;
 use encode::Row;
 use policy::{Collect, Policy};
 use sql::{Cell, Insert};
 use std::sync::Arc;
+use stored::{no_entropy, not_stored, put, target, too_many};
 
 /// The login that writes, if the policy names one. What is in it can be seen in this file alone.
 pub struct Collecting {
@@ -56,11 +57,6 @@ impl Collecting {
         let problems = reports.problems(&targets).await?;
         if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
     }
-}
-
-fn target(c: &Collect) -> Target {
-    let columns = c.columns.iter().map(|c| c.name.clone()).collect();
-    Target { schema: c.schema.clone(), table: c.table.clone(), columns, batches: c.batches() }
 }
 
 /// Reports of one session that are not stored yet.
@@ -120,10 +116,6 @@ impl Writing {
             _ => {}
         }
     }
-}
-
-fn no_entropy(e: impl std::fmt::Display) -> ClientError {
-    ClientError::incident(SqlState::INTERNAL, "there is no randomness; nothing was stored", &e)
 }
 
 impl<'s> Ask<'s> {
@@ -374,19 +366,6 @@ impl Session {
     }
 }
 
-fn not_stored(e: StoreError) -> ClientError {
-    match e {
-        StoreError::Nothing(why) => {
-            ClientError::incident(SqlState::CANNOT_CONNECT_NOW, "the reports could not be stored", &why)
-        }
-        StoreError::Unknown(why) => ClientError::incident(
-            SqlState(*b"08007"),
-            "the connection was lost while reports were stored: all of them are, or none",
-            &why,
-        ),
-    }
-}
-
 impl Rows {
     /// Makes reports of the rows that are whole.
     fn take(&mut self, (room, most): (usize, usize)) -> Result<(), ClientError> {
@@ -399,19 +378,5 @@ impl Rows {
             self.reports.push(self.encoder.report(&self.places, &cells, n, &mut self.rng)?);
         }
         Ok(())
-    }
-}
-
-fn too_many(most: usize) -> ClientError {
-    let message = format!("the rows of one transaction exceed limits.max_waiting_rows = {most}");
-    ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message).hint("Commit in smaller parts.")
-}
-
-/// Puts a report into its column, which is of its kind.
-fn put(column: &mut Cells, report: Report) {
-    match (column, report) {
-        (Cells::Symbols(column), Report::Symbol(symbol)) => column.push(symbol.cast_signed()),
-        (Cells::Bits(column), Report::Bits(bits)) => column.push(bits),
-        _ => {}
     }
 }

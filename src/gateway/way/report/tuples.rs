@@ -1,13 +1,20 @@
 //! Rows of COPY FROM in PostgreSQL's binary format (its documentation of COPY, "Binary Format"), as they come in pieces.
 
 use super::binary;
-use super::copy::{BAD_COPY, LONGEST, Row};
 use answer::{ClientError, SqlState};
 
 /// What a file begins with.
 const SIGNATURE: &[u8; 11] = b"PGCOPY\n\xff\r\n\0";
+/// 22P04: a row that is not of the format.
+pub(super) const BAD_COPY: SqlState = SqlState(*b"22P04");
 /// 22P03: a value that is not of its type.
 const BAD_VALUE: SqlState = SqlState(*b"22P03");
+
+/// Bytes of one row.
+pub(super) const LONGEST: usize = 1 << 20;
+
+/// A row: None for NULL.
+pub(super) type Row = Vec<Option<String>>;
 
 /// Takes bytes, and gives rows.
 pub(super) struct Tuples {

@@ -1,9 +1,9 @@
 //! Which values settings may have, judged by PostgreSQL, and what they are.
 
-use super::custom::NoisegateSetting;
-use super::known;
-use super::known::Rule;
-use super::{table, time_zone};
+use super::settings::custom::NoisegateSetting;
+use super::settings::known;
+use super::settings::known::Rule;
+use super::settings::{table, time_zone};
 use crate::gateway::Session;
 use crate::gateway::session::ask::Ask;
 use answer::{ClientError, SqlState};
