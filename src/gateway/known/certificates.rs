@@ -1,4 +1,4 @@
-//! What the kernel proved of texts, by text: no text over private rows runs without it (soundness rule 46).
+//! Certificates of texts: no text over private rows runs without one (soundness rule 46).
 
 use answer::{ClientError, SqlState};
 use kernel::{Certified, certify};

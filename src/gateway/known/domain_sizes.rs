@@ -1,4 +1,4 @@
-//! How large public tables are, in the ways that plans rest on, believed for a minute.
+//! Sizes of public tables and domains, believed for a minute.
 
 use answer::{ClientError, SqlState};
 use backend::{Backend, RelayError};
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a size is believed.
+/// The time for which a size is believed.
 const LIFETIME: Duration = Duration::from_secs(60);
 
 /// Sizes, and when they were counted.
@@ -17,7 +17,7 @@ const LIFETIME: Duration = Duration::from_secs(60);
 pub struct DomainSizes(Mutex<HashMap<Size, (usize, Instant)>>);
 
 impl DomainSizes {
-    /// Those that are still believed.
+    /// The sizes that are still believed.
     pub fn known(&self) -> Sizes {
         let mut sizes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         sizes.retain(|_, (_, at)| at.elapsed() < LIFETIME);

@@ -70,7 +70,8 @@ impl Fingerprints {
         self.change(backend, policy, tables).await.unwrap_or(judgement)
     }
 
-    /// What is told where one of these tables has changed; None where none has, as far as can be seen.
+    /// The error to tell when one of these tables has changed; None when none has, as far as can be
+    /// seen.
     pub async fn change(&self, backend: &Backend, policy: &Policy, tables: &[usize]) -> Option<ClientError> {
         let reader = backend.reader().await.ok()?;
         self.changed(&reader, policy, tables).await.ok()?.map(changed)

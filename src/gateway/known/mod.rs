@@ -1,5 +1,6 @@
-//! What the gateway remembers between statements: parsed texts and plans (`remembered`), types, sizes of public domains, certificates
-//! of the kernel, and fingerprints of tables. Nothing of it depends on a private row; answers are kept by `store`.
+//! Memory between statements: parsed texts and plans (`remembered`), types, sizes of public
+//! domains, certificates of the kernel, and fingerprints of tables. None of it depends on a private
+//! row; answers are kept by `store`.
 
 pub mod certificates;
 pub mod domain_sizes;

@@ -1,6 +1,7 @@
-//! What is remembered of statements by their text: how a message parses, what PostgreSQL runs for a statement over public
-//! tables alone, and the plan of one over private rows. None of it depends on a private row, and all of it ends with the
-//! policy: a reload that changes neither the policy nor a table leaves it.
+//! Statements that are remembered by their text: how a message parses, the text that PostgreSQL
+//! runs for a statement over public tables alone, and the plan of one over private rows. No entry
+//! depends on a private row, and all end with the policy: a reload that changes neither the policy
+//! nor a table leaves them.
 
 use super::certificates::Certificates;
 use super::domain_sizes::DomainSizes;
@@ -21,14 +22,15 @@ const LONGEST: usize = 8 * 1024;
 const TREES: u64 = 16 << 20;
 /// Bytes of all texts of public statements.
 const TEXTS: u64 = 8 << 20;
-/// What an entry takes beside what is in it.
+/// Bytes of an entry beside its contents.
 const ENTRY: u64 = 512;
 /// Bytes of all plans.
 const PLANS: u64 = 32 << 20;
-/// How many there will be, roughly.
+/// Entries that a cache is laid out for.
 const ENTRIES: usize = 1_000;
 
-/// What is known of statements for as long as the policy and the tables that it was checked against stay as they are.
+/// Caches of statements, for as long as the policy and the tables that it was checked against stay
+/// as they are.
 #[derive(Default)]
 pub struct Known {
     /// Columns of statements, as PostgreSQL typed them.
@@ -45,7 +47,7 @@ pub struct Known {
 /// Messages, and the statements that they are.
 pub struct Parsed(Cache<Arc<str>, Arc<[Statement]>, Memory>);
 
-/// What an entry takes, in bytes.
+/// Weight of an entry, in bytes.
 #[derive(Clone)]
 struct Memory;
 
@@ -77,18 +79,19 @@ impl Parsed {
     }
 }
 
-/// What a session's statements are read by, beside their texts.
+/// The terms by which a session's statements are read, beside their texts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reading {
     /// The settings that PostgreSQL reads constants by, and shows values by.
     pub settings: backend::Settings,
     /// The schemas of names without one.
     pub path: Vec<String>,
-    /// Those of `noisegate.*` that say what columns are ([`crate::gateway::session::settings::table`]).
+    /// Values of the settings `noisegate.*` that decide about columns
+    /// ([`crate::gateway::session::settings::table`]).
     pub own: Vec<String>,
 }
 
-/// What makes a statement the same.
+/// The key of a statement: two with one key are the same statement.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     reading: Arc<Reading>,
@@ -119,7 +122,7 @@ impl Key {
 #[derive(Debug)]
 pub struct PublicText {
     pub sql: String,
-    /// Its columns when it ran last, in text.
+    /// The columns of its last run, in text.
     pub fields: Vec<Field>,
 }
 
@@ -165,10 +168,10 @@ pub struct KeptPlan {
     pub plan: Plan,
     /// The statement, where a bound is chosen for it each time.
     pub auto: Option<Arc<Auto>>,
-    /// What it was made with.
+    /// The settings of the planner that made it.
     settings: plan::Settings,
     sizes: plan::Sizes,
-    /// Its columns, in text.
+    /// Columns, in text.
     pub fields: Vec<Field>,
     /// Bytes that it takes, at most.
     bytes: usize,
@@ -195,7 +198,7 @@ impl Plans {
         self.0.get(key).filter(|kept| kept.settings == *settings && kept.sizes == *sizes)
     }
 
-    /// Keeps a plan that takes so many bytes at most.
+    /// Keeps a plan of at most `bytes` bytes.
     pub fn keep(&self, key: Key, planned: &Planned, sizes: plan::Sizes, fields: &[Field], bytes: usize) {
         if planned.lasting && key.size() <= LONGEST && key.is_lasting() {
             let (plan, settings, fields) = (planned.plan.clone(), planned.settings.clone(), fields.to_vec());

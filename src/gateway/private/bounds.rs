@@ -122,7 +122,7 @@ impl Ask<'_> {
         })
     }
 
-    /// How the bound of a plan is chosen, at its price; or why it is not.
+    /// The bound that is chosen for a plan, at its price; or why none is chosen.
     async fn choice(&self, of: &Asked<'_>, plan: &Plan) -> Result<Result<Choice, &'static str>, ClientError> {
         let (gateway, settings) = (self.gateway, of.settings);
         let statement = &gateway.policy.statement;
@@ -216,7 +216,7 @@ fn has_gaussian_noise(plan: &Plan) -> bool {
     noises.peek().is_some() && noises.all(|n| matches!(n.distribution, Distribution::Gaussian { .. }))
 }
 
-/// Which bound it is.
+/// The notice of a bound that was chosen.
 fn said(choice: &Choice, bound: u32, unit: &str) -> String {
     let rows = if bound == 1 {
         "1 row of a unit counts".to_owned()

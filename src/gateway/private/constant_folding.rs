@@ -22,7 +22,7 @@ const NAME: u32 = 19;
 /// A constant's value.
 enum Value {
     Scalar(Option<String>, SqlType),
-    /// None is a NULL array.
+    /// An array; None is a NULL array.
     Array(Option<Vec<Option<String>>>, SqlType),
 }
 
@@ -92,7 +92,7 @@ impl Ask<'_> {
     }
 }
 
-/// Which columns of the statement are nothing but this constant, which it is not grouped by.
+/// Columns of the statement that are nothing but this constant, and that it is not grouped by.
 fn shown_as(query: &Query, constant: &Expr) -> Vec<usize> {
     let Body::Select(select) = &query.body else { return Vec::new() };
     let items = select.items.iter().enumerate();

@@ -148,8 +148,8 @@ impl Ask<'_> {
         }
     }
 
-    /// That the budgets admit these releases and all that come in later steps: what is begun can be ended, as far as
-    /// nobody else spends meanwhile.
+    /// Checks that the budgets admit these releases and all that come in later steps: a statement
+    /// that begins can end, as far as nobody else spends meanwhile.
     async fn all_fits(
         &self,
         of: &Asked<'_>,
@@ -165,7 +165,7 @@ impl Ask<'_> {
         self.admits(plan, &charge).await
     }
 
-    /// That the budgets admit a charge for this plan now. Nothing is debited.
+    /// Checks that the budgets admit a charge for this plan now. Nothing is debited.
     pub async fn admits(&self, plan: &Plan, charge: &Charge) -> Result<(), ClientError> {
         let gateway = self.gateway;
         let _booking = enter(Stage::Ledger);
@@ -176,7 +176,7 @@ impl Ask<'_> {
         }
     }
 
-    /// What each release is kept under.
+    /// The question of each release of a step: the key under which its answer is kept.
     async fn questions(
         &self,
         plan: &Plan,
@@ -213,8 +213,9 @@ impl Ask<'_> {
         Ok(step.places.iter().zip(&step.without).filter_map(question).collect())
     }
 
-    /// Which of a step's releases would be answered for nothing; they become what was stored. How many, and how many times
-    /// as wide as fresh noise theirs is, where it is wider.
+    /// Puts kept answers of a step into their places, and makes their releases what was stored.
+    /// Returns how many there are, and the factor by which their noise is wider than fresh noise,
+    /// when it is wider.
     pub async fn kept(
         &self,
         of: &Asked<'_>,
@@ -243,7 +244,8 @@ impl Ask<'_> {
 }
 
 impl Lookup<'_> {
-    /// Which groups this release selects: where it is paid for now, its place among what is; else those that were released.
+    /// The groups that a release selects: by its place among the releases that are paid for now, or
+    /// as they were released.
     fn groups(&self, release: usize) -> Option<Groups> {
         if let Some((_, served)) = self.found.iter().find(|(place, _)| *place == release) {
             return Some(Groups::Released(served.noisy.keys.clone()));
@@ -257,7 +259,7 @@ impl Lookup<'_> {
 #[derive(Default)]
 struct Waiting {
     times: u32,
-    /// It is kept, and cannot be read here.
+    /// An answer is kept, and cannot be read here.
     unreadable: bool,
 }
 
@@ -278,7 +280,7 @@ struct Missing<'q> {
     question: &'q Arc<Question>,
     /// The same in the groups that are selected, where it is kept for others.
     in_groups: Option<Arc<Question>>,
-    /// Where its answer can be kept.
+    /// The place where its answer can be kept.
     storage_key: Option<store::Key>,
 }
 
@@ -286,7 +288,8 @@ struct Missing<'q> {
 struct Lookup<'q> {
     found: Vec<(usize, Served)>,
     missing: Vec<Missing<'q>>,
-    /// Those that are asked before in the same statement: the place in the plan, and which of the missing it is.
+    /// Questions that stand earlier in the same statement: the place in the plan, and the index
+    /// among those that are missing.
     repeated: Vec<(usize, &'q Question, usize)>,
 }
 
@@ -303,7 +306,7 @@ impl Lookup<'_> {
         self.found.iter().find(|(place, _)| Some(*place) == first).map(|(_, s)| s.noisy.keys.as_slice())
     }
 
-    /// How the answer to what is missing is kept.
+    /// The way in which the answer to a missing question is kept.
     fn keeping(&self, plan: &Plan, m: &Missing<'_>) -> Kept {
         let question = m.in_groups.as_ref().unwrap_or(m.question).clone();
         let first =
@@ -312,7 +315,7 @@ impl Lookup<'_> {
         Kept { question, place: m.storage_key, selected_by }
     }
 
-    /// What a payment for all that is missing goes by.
+    /// The key of one payment for all that is missing.
     fn key(&self) -> store::Key {
         let own = |m: &Missing<'_>| m.in_groups.as_ref().unwrap_or(m.question).keys.exact;
         let key = |m: &Missing<'_>| m.storage_key.unwrap_or_else(|| own(m));
@@ -408,7 +411,7 @@ fn statement_of<'q>(questions: impl Iterator<Item = &'q Question>) -> [u8; 32] {
     store::together(&questions.map(|q| q.keys.statement).collect::<Vec<_>>())
 }
 
-/// How many times as wide as fresh noise the widest of what is found is, if any is wider.
+/// The largest factor by which noise of a kept answer is wider than fresh noise, when one is wider.
 fn wider(plan: &Plan, found: &[(usize, Served)]) -> Option<f64> {
     let each = found.iter().filter_map(|(i, served)| served.wider(plan.releases.get(*i)?));
     each.max_by(f64::total_cmp)

@@ -12,7 +12,8 @@ use futures::StreamExt;
 use plan::Plan;
 
 impl Ask<'_> {
-    /// That the finish will give the types that the statement was promised: had it others, nobody must pay for it.
+    /// Checks that the finish gives the types that the statement was promised: nobody pays for one
+    /// with others.
     pub(in crate::gateway) async fn prove_finish(
         &self,
         plan: &Plan,
@@ -77,7 +78,7 @@ impl Ask<'_> {
         Ok(Outcome::Rows { fields, rows: rows.into_finish_stream(), verb: "SELECT", count: true })
     }
 
-    /// What a text of the finish gives, and the columns that were promised.
+    /// Rows of a text of the finish login, and the columns that were promised.
     async fn rows(
         &self,
         sql: &str,

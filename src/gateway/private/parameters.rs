@@ -1,7 +1,8 @@
-//! Which types parameters may have, and what constants become when PostgreSQL has told their values.
+//! Types that parameters may have, and the constants that stand for values which PostgreSQL has
+//! told.
 //!
-//! By list, because input functions of other types look into catalogs (`regclass` would tell which hidden tables
-//! exist) or run code that nobody here has read.
+//! By list, because input functions of other types look into catalogs (`regclass` would tell which
+//! hidden tables exist) or run code that nobody here has read.
 
 use answer::{ClientError, Values};
 use backend::Param;

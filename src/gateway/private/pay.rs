@@ -1,4 +1,5 @@
-//! What costs: charge, fetch, release.
+//! Payment: charge, fetch, release. `Settlement → Paid → Fetched` are its steps, and no step can be
+//! taken without the one before.
 
 use super::private_groups::within;
 use super::reads;
@@ -22,10 +23,11 @@ use std::sync::Arc;
 use tracing::Instrument;
 
 impl Ask<'_> {
-    /// Charges for these releases, reads what is private, perturbs it and keeps it.
+    /// Charges for these releases, reads private rows, perturbs the answers and keeps them.
     ///
-    /// Until the charge is asked for, dropping the future costs nothing. From then on the rest is done whether or not
-    /// somebody still waits for it: whoever cancels has paid, and finds the answer when the same is asked again.
+    /// Until the charge is asked for, dropping the future costs nothing. From then on the rest is
+    /// done whether or not somebody still waits for it: a client that cancels has paid, and finds
+    /// the answer when it asks the same again.
     pub async fn pay(&self, plan: &Plan, mut order: Order) -> Result<Purchase, ClientError> {
         let gateway = self.gateway;
         let releases: Vec<(usize, &Release)> =
@@ -87,7 +89,7 @@ impl Ask<'_> {
     }
 }
 
-/// All that it takes to pay for releases that are ready to be read, to read them, and to keep what comes of it.
+/// A payment that is ready: releases that can be read as soon as their charge is debited.
 struct Settlement {
     gateway: Arc<Gateway>,
     who: Identity,
@@ -101,7 +103,7 @@ struct Settlement {
 
 /// A release that is to be read.
 struct Part {
-    /// Its place in the plan.
+    /// Place in the plan.
     place: usize,
     release: Release,
     certified: Arc<Certified>,
@@ -125,7 +127,7 @@ fn sieves(parts: &[Part], receipt: &mut Receipt) -> Result<Vec<(Option<Sieve>, A
     Ok(each.into_iter().map(|(arriving, arrived)| (arriving.map(sieve), arrived)).collect())
 }
 
-/// What came of a settlement.
+/// Outcome of a settlement.
 enum Settled {
     Paid(Vec<(usize, Noisy)>, Vec<BudgetState>),
     Kept,
@@ -183,7 +185,7 @@ impl Settlement {
     }
 }
 
-/// What the steps after a debit need of it.
+/// Parts of a settlement that the steps after its debit need.
 struct Bought {
     gateway: Arc<Gateway>,
     who: Identity,
@@ -226,7 +228,7 @@ struct Fetched {
 }
 
 impl Fetched {
-    /// Perturbs exact answers against their receipt, and keeps what comes of it.
+    /// Perturbs exact answers against their receipt, and keeps the noisy ones.
     async fn release(self) -> Result<Settled, ClientError> {
         let Self { bought, receipt, exact } = self;
         let Bought { gateway, who, order, parts, mut owed, mut place } = bought;
@@ -253,23 +255,23 @@ impl Fetched {
     }
 }
 
-/// How one answer is kept.
+/// A place in the store for one answer.
 pub struct Kept {
-    /// What it answers.
+    /// The question that the answer is of.
     pub question: Arc<Question>,
-    /// Where, if there is a place.
+    /// The place; None when the books have none for it.
     pub place: Option<store::Key>,
-    /// Which of the answers that are paid for selects its groups, where one does.
+    /// Index, among the answers that are paid for, of the one that selects the groups.
     pub selected_by: Option<usize>,
 }
 
-/// Where answers are kept.
+/// Places in the store for the answers of a payment.
 pub struct Keeping {
-    /// What the payment is known by.
+    /// Key of the payment.
     pub key: store::Key,
-    /// Others wait for it.
+    /// Other sessions wait for the payment.
     pub awaited: bool,
-    /// How the answer of each place is kept.
+    /// The place of each answer.
     pub questions: Vec<Kept>,
     /// The right to pay for it; others of this process wait for its end.
     pub lead: store::Lead,
@@ -303,7 +305,7 @@ fn uncounted() -> ClientError {
     ClientError::incident(SqlState::INTERNAL, "the statement could not be read", &cause)
 }
 
-/// What is to be paid for.
+/// An order for releases: the input of a payment.
 pub struct Order {
     /// Places of releases in the plan.
     pub places: Vec<usize>,
@@ -311,13 +313,13 @@ pub struct Order {
     pub charge: Charge,
     /// For each place, in which groups it is released, where these are private and another selects them.
     pub groups: Vec<Option<Groups>>,
-    /// What the books call it.
+    /// Name of the statement in the books.
     pub statement: [u8; 32],
-    /// What its user wrote.
+    /// Text of the statement, as its user wrote it.
     pub text: Arc<str>,
-    /// None where answers are not kept.
+    /// Places in the store; None when answers are not kept.
     pub keeping: Option<Keeping>,
-    /// Its place in the queue of the user's reads, until it is read.
+    /// A place in the queue of the user's reads, until they are done.
     pub turn: Arc<reads::Permit>,
     /// The values of the stages before.
     pub given: Vec<Param>,
@@ -325,7 +327,7 @@ pub struct Order {
     pub without: Vec<Vec<Param>>,
 }
 
-/// What came of it.
+/// Outcome of an order.
 pub enum Purchase {
     /// Answers that were paid for, by their places in the plan, and what the budgets are then.
     Paid(Vec<(usize, Noisy)>, Vec<BudgetState>),
@@ -358,7 +360,8 @@ impl Drop for Owed {
     }
 }
 
-/// That texts read no tables but these, which budgets are chosen by, and whose schema is checked (soundness rule 49).
+/// Checks that texts read no tables but these, by which budgets are chosen and schemas compared
+/// (soundness rule 49).
 ///
 /// # Errors
 /// An incident: planner and kernel disagree.

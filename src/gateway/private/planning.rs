@@ -33,7 +33,7 @@ impl Ask<'_> {
         Ok(resolved)
     }
 
-    /// How estimates over what was collected are asked for.
+    /// The form in which estimates over collected relations are asked for.
     fn estimates(&self) -> sql::resolve::Estimates {
         let quantile = Quantile::of(self.settings.confidence()).at(0.0);
         sql::resolve::Estimates {
@@ -43,7 +43,8 @@ impl Ask<'_> {
         }
     }
 
-    /// What the session may choose about prices and bounds, and pays from.
+    /// Settings of the planner: the session's choices about prices and bounds, and the budgets that
+    /// it pays from.
     pub fn terms(&self) -> plan::Settings {
         let gateway = self.gateway;
         let mut settings = self.settings.plan(&gateway.settings);

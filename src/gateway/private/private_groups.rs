@@ -1,5 +1,5 @@
-//! What is released in private groups without a selection of its own: in those that the first release of the same rows
-//! selects, now or earlier.
+//! Releases in private groups without a selection of their own: the groups are those that the first
+//! release of the same rows selects, now or earlier.
 
 use plan::{Plan, Release};
 use release::within::{Groups, Within};

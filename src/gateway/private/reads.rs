@@ -13,10 +13,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::OwnedSemaphorePermit;
 
-/// How long the books believe that a read is under way without hearing of it again.
+/// The time for which the books believe that a read is under way without hearing of it again.
 const LEASE: Duration = Duration::from_secs(15);
 
-/// How long another process's reads are believed to be under way without asking the books again.
+/// The time for which another process's reads are believed to be under way without asking the books
+/// again.
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// Reads, and counts it: what fails is a failure of the user from the first row on. A change of the schema is not, since
@@ -49,7 +50,7 @@ pub struct Turn<'g> {
     pub permit: Arc<Permit>,
 }
 
-/// Its place among those of its user, in the books' eyes and in the database's.
+/// A place among a user's reads, in the books and in the database.
 pub struct Permit {
     _queued: OwnedSemaphorePermit,
     _place: Place,

@@ -23,10 +23,11 @@ use release::{Noisy, combine};
 /// The parts of `noisegate.epsilon` that the first releases take, in this order, until the numbers are large beside their noise.
 const FIRST: [u128; 3] = [256, 64, 16];
 
-/// What the answer takes where the accuracy is out of reach: more than any before it. With those it is less than a quarter.
+/// Divisor of ε for the answer when the accuracy is out of reach: its price is more than any before
+/// it, and all together are less than a quarter.
 const OTHERWISE: u128 = 8;
 
-/// How many times its interval's half width a number is that is known well enough to aim at.
+/// Half widths of its interval that a number must be away from 0 to aim at a part of it.
 const KNOWN: f64 = 5.0;
 
 impl Ask<'_> {
@@ -114,7 +115,8 @@ impl Ask<'_> {
         self.answers(&Asked { charge: &charge, text, settings, constants }, plan, notices).await
     }
 
-    /// That the budgets admit all that the statement may take, unless its first answer is kept: then all of them may be.
+    /// Checks that the budgets admit the most that the statement may cost, unless its first answer
+    /// is kept: then all of them may be.
     async fn has_room(&self, of: &Asked<'_>, small: &mut Plan, plan: &Plan) -> Result<(), ClientError> {
         if let Some(Kept::All { .. }) = self.free_parts(of, small).await? {
             return Ok(());
@@ -122,7 +124,7 @@ impl Ask<'_> {
         self.admits(plan, of.charge).await
     }
 
-    /// What EXPLAIN says of it, where it is asked for.
+    /// The sentence of EXPLAIN about an accuracy in percent, when one is set.
     pub fn refinement(&self, plan: &Plan) -> Result<Option<String>, ClientError> {
         let Some(part) = self.settings.relative_accuracy() else { return Ok(None) };
         proportional(plan)?;
@@ -169,8 +171,8 @@ fn squares(before: &[Answered]) -> f64 {
     before.iter().map(|a| float(a.price).powi(2)).sum()
 }
 
-/// What a last release costs that makes all of them together as near as one at ε = `all`, where squares of so much have been paid:
-/// √(all² - had), of three digits, and at least `from`.
+/// Price of a last release that makes all of them together as accurate as one at ε = `all`, after
+/// payments whose squares add up to `had`: √(all² - had), of three digits, and at least `from`.
 fn left(all: Ratio, had: f64, from: Ratio) -> Ratio {
     let left = (float(all).powi(2) - had).max(0.0).sqrt();
     let left = Ratio::new((left * 1e12).ceil() as u128, 1_000_000_000_000);
@@ -181,14 +183,14 @@ fn float(price: Ratio) -> f64 {
     *price.numer() as f64 / *price.denom() as f64
 }
 
-/// Which price the answer wants.
+/// The price that an answer aims at.
 enum Aim {
     At(Ratio),
     /// A number cannot be told from 0, or no price reaches it.
     Unknown,
 }
 
-/// What the first releases cost.
+/// Prices of the first releases.
 fn prices(of: &Asked<'_>, policy: &Policy) -> Result<Vec<Ratio>, ClientError> {
     let most = of.charge.epsilon;
     let floor = dp::ratio(&policy.statement.min_epsilon);

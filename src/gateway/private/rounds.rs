@@ -11,7 +11,8 @@ use release::Noisy;
 /// A column of keys for each key.
 pub type Columns = Vec<Vec<Option<Bytes>>>;
 
-/// These releases, in the order in which they are paid for: all first rounds with what has none, all second ones, and so on.
+/// Releases in the order in which they are paid for: all first rounds and all releases without
+/// rounds, then second rounds, and so on.
 pub fn apart(plan: &Plan, places: &[usize]) -> Vec<Vec<usize>> {
     let round = |place: &usize| plan.releases.get(*place).and_then(|r| r.round).unwrap_or(0);
     let last = places.iter().map(round).max().unwrap_or(0);
@@ -30,7 +31,7 @@ pub fn before(plan: &Plan, place: usize, noisy: &[Noisy]) -> Columns {
     columns
 }
 
-/// These groups as parameters of a round's fetch.
+/// Groups as parameters of a round's fetch.
 pub fn parameters(release: &Release, columns: &Columns) -> Result<Vec<Param>, ClientError> {
     let each = release.keys.iter().zip(columns);
     each.map(|(key, cells)| columns::array_of(key.scalar.ty(), cells)).collect()

@@ -85,7 +85,7 @@ fn round(e: &mut Expr, now: &str, found: &mut bool) {
     *e = if ty == SqlType::Timestamptz { moment } else { cast(moment, ty) };
 }
 
-/// What the statement's moving bounds were computed from.
+/// The notice of the moment that moving bounds were computed from.
 pub fn notice(snapped: &str, policy: &Policy) -> Notice {
     let every = policy.cache.snap.unwrap_or_default();
     Notice::new(format!(

@@ -27,12 +27,12 @@ use std::collections::BTreeSet;
 /// Bytes that a released value may have among private rows: each of them looks at it.
 const LONGEST: usize = 65_536;
 
-/// What was paid for a statement.
+/// Payments for one statement.
 #[derive(Default)]
 struct Bill {
     places: Vec<usize>,
     budgets: Vec<BudgetState>,
-    /// How many times as wide as fresh noise that of a kept answer is.
+    /// The factor by which noise of a kept answer is wider than fresh noise.
     wider: Option<f64>,
 }
 
@@ -141,7 +141,7 @@ impl<'s> Ask<'s> {
         })
     }
 
-    /// What came out of a stage, as PostgreSQL finishes it.
+    /// Rows of a stage, as PostgreSQL finishes them.
     async fn values(
         &self,
         of: &Asked<'_>,
@@ -164,7 +164,8 @@ impl<'s> Ask<'s> {
         parameters(stage, &rows.into_cells().await.map_err(RelayError::into_finish_error)?)
     }
 
-    /// That each stage gives the type that the rest was planned with: had it another, nobody must pay for it.
+    /// Checks that each stage gives the types that the rest was planned with: nobody pays for one
+    /// with others.
     pub(in crate::gateway) async fn prove_stages(
         &self,
         plan: &Plan,
@@ -197,8 +198,8 @@ impl<'s> Ask<'s> {
     }
 }
 
-/// What of a stage's rows follows as parameters: of a value itself; of rows the cells of each and whether it is there, and
-/// the first for those that are not.
+/// Parameters that follow from a stage's rows: a value itself; of rows the cells of each and
+/// whether the row is there, and the cells of the first row where it is not.
 ///
 /// # Errors
 /// There are more rows, or longer values, than may meet private rows.

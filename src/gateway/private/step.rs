@@ -24,11 +24,11 @@ pub(in crate::gateway) struct Asked<'s> {
     pub constants: &'s Constants,
 }
 
-/// What of a plan is answered together.
+/// Releases of a plan that are answered together.
 pub struct Step<'s> {
-    /// Its releases that have a price, by their places in the plan.
+    /// Releases with a price, by their places in the plan.
     pub places: Vec<usize>,
-    /// Those of later steps.
+    /// Places of releases in later steps.
     pub later: Vec<usize>,
     /// The values of the stages before.
     pub given: &'s [Param],
@@ -62,7 +62,7 @@ impl<'s> Step<'s> {
     }
 }
 
-/// What it took.
+/// Payment of a step.
 pub enum Got {
     /// Nothing: all of it was kept. How many times as wide as fresh noise its noise is, where it is wider.
     Kept(Option<f64>),

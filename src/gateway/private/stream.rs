@@ -192,7 +192,7 @@ impl<'s> Ask<'s> {
     }
 }
 
-/// What came out, and what is left.
+/// The notice of a question's outcome, and of how many are left.
 fn outcome_notice(stream: &Stream, told: Told, left: u32) -> Notice {
     let name = &stream.name;
     let mut message = match told {

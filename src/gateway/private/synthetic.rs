@@ -22,7 +22,7 @@ const ROLE: &str = "synthetic";
 /// The seed of the order in which a unit's surplus groups are dropped: a secret elsewhere.
 const SEED: i64 = 0;
 
-/// What a statement gave.
+/// The texts of a statement.
 #[derive(Debug, Default)]
 pub struct Texts {
     /// Names of the columns.
@@ -57,7 +57,7 @@ impl Gateway {
 }
 
 impl Ask<'_> {
-    /// What users of this session's role are answered.
+    /// The mode of the session's role.
     pub fn mode(&self) -> Mode {
         let gateway = self.gateway;
         gateway.policy.mode(self.identity.role.as_deref())
@@ -116,7 +116,7 @@ impl Session {
     }
 }
 
-/// What whoever reads the answer must know.
+/// The notice that an answer is made up.
 pub fn notice() -> Notice {
     Notice::new(
         "synthetic rows: these numbers are made up from the policy and say nothing of anybody; nothing was spent",

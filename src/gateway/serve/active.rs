@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// The gateway in force. Sessions take it anew before each statement.
 pub struct ActiveGateway {
     gateway: ArcSwap<Gateway>,
-    /// What ran and runs, under whatever policy.
+    /// The record of statements, under all policies.
     pub(in crate::gateway) record: Arc<Recorder>,
 }
 

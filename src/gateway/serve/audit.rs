@@ -11,10 +11,10 @@ use std::os::unix::fs::MetadataExt;
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 
-/// Where the lines stand, among those of the log.
+/// Target of the audit's lines in the log.
 const TARGET: &str = "noisegate::audit";
 
-/// What happens.
+/// An event of the audit.
 pub(in crate::gateway) enum Event<'a> {
     /// A session of such a role begins.
     Begins,

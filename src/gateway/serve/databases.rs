@@ -6,25 +6,25 @@ use std::sync::Arc;
 
 /// A database that clients may ask for.
 pub struct Database {
-    /// Its name; None answers to any.
+    /// The name; None answers to any.
     pub name: Option<String>,
-    /// Its gateway in force.
+    /// The gateway in force.
     pub active: Arc<ActiveGateway>,
 }
 
-/// All of them; there is one at least, and whoever asks for none of them is judged by the first.
+/// All databases of a port, one at least: the first judges logins that name no other.
 pub struct Databases {
     first: Database,
     others: Vec<Database>,
 }
 
 impl Databases {
-    /// One database, whatever clients call it.
+    /// A single database, whatever clients call it.
     pub fn one(active: Arc<ActiveGateway>) -> Arc<Self> {
         Arc::new(Self { first: Database { name: None, active }, others: Vec::new() })
     }
 
-    /// These, whose names differ.
+    /// Several databases, whose names differ.
     pub fn new(first: Database, others: Vec<Database>) -> Arc<Self> {
         Arc::new(Self { first, others })
     }
@@ -39,14 +39,15 @@ impl Databases {
         self.all().find(named).map(|d| &d.active)
     }
 
-    /// What the database of this gateway is called, where there are several.
+    /// The name of this gateway's database, when there are several.
     pub(in crate::gateway) fn named(&self, active: &Arc<ActiveGateway>) -> Option<&str> {
         let own = self.all().find(|d| Arc::ptr_eq(&d.active, active))?;
         own.name.as_deref().filter(|_| !self.others.is_empty())
     }
 
-    /// Where somebody logs in who asks for this database. PostgreSQL says to those alone who have proven who they are that
-    /// there is none of this name: they prove it by the first policy that knows them.
+    /// The gateway that judges a login for a database. PostgreSQL says that there is no such
+    /// database only to users who have proven who they are: the first policy that knows the user
+    /// judges.
     pub fn door(&self, name: &str, user: &str) -> Arc<Gateway> {
         let knows = |d: &&Database| d.active.current().listed(user).is_some();
         let known = || self.all().find(knows).unwrap_or(&self.first);

@@ -1,10 +1,10 @@
-//! Whether statements can be answered at this moment, for whoever watches.
+//! Health: whether statements can be answered at this moment.
 
 use crate::gateway::Gateway;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// How long the ledger and the catalogs may take to say anything.
+/// The time that ledger and catalogs may take to answer.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 impl Gateway {

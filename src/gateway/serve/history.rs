@@ -1,28 +1,29 @@
-//! How the policy in force came into force: when, with which warnings, and in place of which other one.
+//! History of the policy in force: since when, with which warnings, and in place of which other
+//! one.
 
 use policy::Policy;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What a gateway has in another way than the one that it was reopened from.
+/// Differences between a gateway and the one that it was reopened from.
 #[derive(Debug)]
 pub struct Reopened {
     /// Sections and keys of the policy that have changed and are in force with it.
     pub changed: Vec<&'static str>,
-    /// Those that have changed and need a restart.
+    /// Sections and keys that have changed and need a restart.
     pub restart: Vec<&'static str>,
     /// The tables' definitions have changed, or other tables are named.
     pub schema_changed: bool,
-    /// What is allowed but probably not meant.
+    /// Warnings: allowed, but probably not meant.
     pub warnings: Vec<String>,
 }
 
-/// How the policy in force came into force.
+/// History of the policy in force.
 #[derive(Clone, Debug)]
 pub struct History {
     /// When, in microseconds since 1970.
     pub since: i64,
-    /// What it allows but probably does not mean.
+    /// Warnings: allowed, but probably not meant.
     pub warnings: Vec<String>,
     /// The last one that was otherwise, if there was one since the start.
     pub before: Option<Arc<Policy>>,
@@ -44,7 +45,7 @@ impl History {
     }
 }
 
-/// This machine's clock, in microseconds since 1970.
+/// Microseconds since 1970, by this machine's clock.
 pub fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)

@@ -1,5 +1,5 @@
-//! What all sessions share: databases and their gateways, start-up and reloads, who is connected, and what is told to owners: health,
-//! history, the audit, the record.
+//! State that all sessions share: databases and their gateways, start-up and reloads, connected
+//! clients, and reports to owners: health, history, the audit, the record.
 
 pub mod active;
 pub mod audit;

@@ -1,4 +1,4 @@
-//! Who is connected, for whoever watches over the proxy.
+//! Connected clients, for owners of the proxy.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,9 +10,9 @@ pub struct Connected {
     pub user: String,
     /// Role, if it has one.
     pub role: Option<String>,
-    /// What it calls itself; may be empty.
+    /// Name that the client gives itself; may be empty.
     pub application: String,
-    /// Where it is.
+    /// Address of the client.
     pub address: String,
     /// TLS protects the connection.
     pub encrypted: bool,
@@ -24,7 +24,7 @@ pub struct Connected {
 #[derive(Debug, Default)]
 pub struct Present(Mutex<BTreeMap<i32, Connected>>);
 
-/// One client's place, given back on drop.
+/// A client's place among those who are connected, given back on drop.
 pub struct Seat {
     present: Arc<Present>,
     number: i32,
@@ -37,7 +37,7 @@ impl Present {
         Seat { present: self.clone(), number }
     }
 
-    /// Who is there, the earliest first.
+    /// Connected clients, the earliest first.
     pub fn all(&self) -> Vec<Connected> {
         let mut all: Vec<_> =
             self.0.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();

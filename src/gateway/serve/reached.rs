@@ -1,5 +1,6 @@
-//! What a policy reaches of a database, beside what another one reaches: books are of the data, and two policies that answer
-//! from the same private rows answer from the same books (soundness rule 52).
+//! Reach of a policy: the private tables of a database that it answers from. Books are of the data,
+//! and two policies that answer from the same private rows answer from the same books (soundness
+//! rule 52).
 
 use backend::{Reader, introspect};
 use policy::{GivenFile, LedgerLocation, Policy, Privacy};
@@ -8,7 +9,7 @@ use std::collections::BTreeMap;
 /// The relations behind a policy's tables, of one database.
 #[derive(Clone, Debug, Default)]
 pub struct Reached {
-    /// Which database of which server.
+    /// The server, and the database on it.
     pub data: String,
     /// By OID: the name of the private table of the policy that shows its rows.
     private: BTreeMap<u32, String>,

@@ -1,4 +1,4 @@
-//! What the record says of a session's statements, and in which words.
+//! Entries of the record about a session's statements, and their words.
 
 use crate::crashes::{Shape, UnderWay};
 use crate::gateway::{ActiveGateway, Gateway, Session};
@@ -19,7 +19,7 @@ impl ActiveGateway {
 }
 
 impl Session {
-    /// What was done for the next statement to run.
+    /// Notes the time of a stage that prepares the next statement.
     pub(crate) fn prepared(&mut self, stage: Stage, took: Duration) {
         self.before.add(stage, took);
     }

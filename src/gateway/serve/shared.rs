@@ -22,18 +22,18 @@ pub struct Gateway {
     pub(in crate::gateway) reached: Reached,
     pub(in crate::gateway) passthrough: Arc<Passthrough>,
     pub(in crate::gateway) collecting: Arc<Collecting>,
-    /// Who opens batches of sealed reports.
+    /// Analysers, which open batches of sealed reports.
     pub(in crate::gateway) analysers: Vec<Arc<Analyser>>,
     /// Whose writers are told apart.
     pub(in crate::gateway) told_apart: Vec<Arc<ToldApart>>,
     pub(in crate::gateway) ledger: Ledger,
-    /// Who knows what was under way at crashes, where that can be written down.
+    /// Statements that were under way at crashes; None when their file cannot be written.
     pub(in crate::gateway) crashes: Option<Arc<Crashes>>,
     pub(in crate::gateway) fingerprints: Arc<Fingerprints>,
-    /// What is known of statements.
+    /// Caches of statements.
     pub(in crate::gateway) known: Arc<Known>,
     pub(in crate::gateway) settings: plan::Settings,
-    /// Who waits for a read, under whatever policy.
+    /// Queues for reads, under all policies.
     pub(in crate::gateway) queues: Arc<Places>,
     pub(in crate::gateway) store: Store,
     /// The system catalogs, once somebody has asked.
@@ -45,9 +45,9 @@ pub struct Gateway {
     /// Users who are in no list.
     pub(in crate::gateway) directory: Option<backend::Directory>,
     pub(in crate::gateway) history: History,
-    /// Who is connected.
+    /// Connected clients.
     pub(in crate::gateway) present: Arc<Present>,
-    /// How many rows are made up where they are.
+    /// Numbers of rows that are made up for synthetic roles.
     pub(in crate::gateway) made_up: emit::synthetic::Sizes,
 }
 
@@ -57,17 +57,17 @@ impl Gateway {
         &self.policy
     }
 
-    /// What the policy reaches of its database.
+    /// The policy's reach in its database.
     pub fn reached(&self) -> &Reached {
         &self.reached
     }
 
-    /// How the policy came into force.
+    /// History of the policy in force.
     pub fn history(&self) -> &History {
         &self.history
     }
 
-    /// Who is connected.
+    /// Connected clients.
     pub fn present(&self) -> &Arc<Present> {
         &self.present
     }
@@ -87,7 +87,7 @@ impl Gateway {
         self.known.parsed.len()
     }
 
-    /// Where users stand with streams who have asked one since the start.
+    /// Standings with streams of all users who have asked one since the start.
     pub fn stream_standings(&self) -> Vec<StreamStanding> {
         self.streams.standings()
     }
@@ -97,7 +97,7 @@ impl Gateway {
         self.backend.parameters().iter().map(|(k, v)| (k.clone(), v.clone())).collect()
     }
 
-    /// Where users are looked up who are in no list.
+    /// The directory for users who are in no list.
     pub fn directory(&self) -> Option<&backend::Directory> {
         self.directory.as_ref()
     }

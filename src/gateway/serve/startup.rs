@@ -45,7 +45,7 @@ pub enum OpenError {
          set another one in postgresql.conf, or with ALTER ROLE … SET timezone = 'UTC'"
     )]
     TimeZone {
-        /// What it is.
+        /// The zone.
         zone: String,
     },
     /// The books.
@@ -60,7 +60,7 @@ pub enum OpenError {
     /// The key of an analyser.
     #[error("{0}")]
     Analyser(String),
-    /// What tells persons apart: a key, or a file.
+    /// The key or the file by which persons are told apart.
     #[error("{0}")]
     Persons(String),
     /// The key of stored answers.
@@ -75,9 +75,9 @@ pub enum OpenError {
 pub struct Checked {
     /// The policy.
     pub policy: Policy,
-    /// What is allowed but probably not meant.
+    /// Warnings: allowed, but probably not meant.
     pub warnings: Vec<String>,
-    /// What it reaches of the database.
+    /// The policy's reach in the database.
     pub reached: Reached,
     backend: Arc<Backend>,
     passthrough: Arc<Passthrough>,
@@ -150,7 +150,7 @@ impl Checked {
 }
 
 impl Checked {
-    /// What the books are to be kept under.
+    /// Terms for the books.
     fn terms(&self) -> Terms {
         Terms::of(&self.policy).over(&self.reached.data)
     }
@@ -178,7 +178,7 @@ async fn default_zone(backend: &Backend, reader: &Reader) -> Result<(), OpenErro
     }
 }
 
-/// What a reload leaves as it is.
+/// Parts of a gateway that a reload leaves as they are.
 #[derive(Default)]
 struct Kept {
     crashes: Option<Arc<Crashes>>,
@@ -186,8 +186,8 @@ struct Kept {
     present: Arc<Present>,
     queues: Arc<Places>,
     made_up: Sizes,
-    /// What is known of tables and statements, where neither the policy nor a table has changed. The catalogs are read anew in
-    /// any case.
+    /// Caches of tables and statements, when neither the policy nor a table has changed. The
+    /// catalogs are read anew in any case.
     statements: Option<(Arc<Fingerprints>, Arc<Known>)>,
 }
 
@@ -197,7 +197,7 @@ impl Gateway {
         Self::open_with(checked, trusted, Sizes::default())
     }
 
-    /// The same, with so many rows where they are made up.
+    /// Opens a gateway with given numbers of made-up rows.
     pub(in crate::gateway) fn open_with(
         checked: Checked,
         trusted: Option<String>,

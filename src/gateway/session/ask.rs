@@ -1,4 +1,4 @@
-//! What of a session its statements are answered by.
+//! An immutable view of a session, by which its statements are answered.
 
 use super::settings::SessionSettings;
 use crate::gateway::private::stream::Reopening;
@@ -9,7 +9,8 @@ use backend::Asker;
 use emit::print::Constants;
 use std::sync::Arc;
 
-/// Who asks, of which gateway, and how. Nothing of it changes while a statement is answered.
+/// A view of a session: its user, its gateway, its settings. No field changes while a statement is
+/// answered.
 #[derive(Clone, Copy)]
 pub struct Ask<'s> {
     /// Policy, database and books.

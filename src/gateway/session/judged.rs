@@ -1,4 +1,5 @@
-//! Which values settings may have, judged by PostgreSQL, and what they are.
+//! Judgement of settings: the values that they may have, by PostgreSQL's word, and the values that
+//! they have.
 
 use super::settings::custom::NoisegateSetting;
 use super::settings::known;
@@ -90,7 +91,7 @@ impl Ask<'_> {
         }
     }
 
-    /// One text from the finish login.
+    /// A single text from the finish login.
     async fn ask(&self, sql: &str, arguments: &[&str]) -> Result<String> {
         if arguments.iter().any(|a| a.contains('\0')) {
             return Err(ClientError::new(SqlState::INVALID_PARAMETER_VALUE, "a setting cannot contain NUL"));

@@ -1,4 +1,4 @@
-//! One client's session, over whatever gateway is in force when its next statement comes.
+//! A client's session, over the gateway that is in force when its next statement arrives.
 
 pub mod ask;
 mod judged;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// Bytes of the largest plan that a session keeps from Bind to Execute. What takes more is planned twice.
 const LARGEST_PLAN: usize = 2 << 20;
 
-/// One client's session.
+/// A client's session.
 pub struct Session {
     pub(in crate::gateway) active: Arc<ActiveGateway>,
     /// All databases of the port.
@@ -37,20 +37,21 @@ pub struct Session {
     pub(in crate::gateway) reported: BTreeMap<String, String>,
     /// The revision of the settings when the client was told last, under the gateway at hand.
     pub(in crate::gateway) reported_at: Option<u64>,
-    /// What statements are read by, at a revision of the settings under the gateway at hand.
+    /// The terms by which statements are read, at a revision of the settings under the gateway at
+    /// hand.
     reading: Option<(u64, Arc<Reading>)>,
-    /// How many portals were planned, and the plan of the last one.
+    /// The number of portals that were planned, and the plan of the last one.
     bound: (u64, Option<Box<Planned>>),
     /// `now()`, fixed while a transaction is open.
     pub(in crate::gateway) transaction_start: Option<String>,
     /// A query was asked, or prepared, in the transaction that is open.
     pub(in crate::gateway) queried: bool,
     pub(in crate::gateway) reopening: Reopening,
-    /// What parsing and binding took since the last statement ran.
+    /// Times of parsing and binding since the last statement ran.
     pub(in crate::gateway) before: record::Stages,
-    /// What `pg_backend_pid()` gives: the number by which the client cancels.
+    /// The number of `pg_backend_pid()`, by which the client cancels.
     pub(crate) pid: i32,
-    /// Its place among those who are connected.
+    /// The session's place among connected clients.
     seat: Option<Seat>,
     /// Reports that wait for a COMMIT.
     pub(in crate::gateway) writing: Writing,
@@ -112,7 +113,7 @@ impl Session {
         self.seat = Some(self.gateway.present.enter(pid, connected));
     }
 
-    /// Who asks.
+    /// The user who asks.
     pub fn user(&self) -> &str {
         &self.identity.user
     }
@@ -171,7 +172,7 @@ impl Session {
         self.bound.1.take_if(|_| self.bound.0 == number).map(|planned| *planned)
     }
 
-    /// What a statement is remembered by: a query; of others nothing is.
+    /// The key under which a query is remembered; other statements have none.
     pub(in crate::gateway) fn key(
         &mut self,
         kind: &Kind,
@@ -198,7 +199,7 @@ impl Session {
         Some(Key::new(reading, text, types, values))
     }
 
-    /// Who asks, for as long as a statement is answered.
+    /// A view of the session, for as long as a statement is answered.
     pub(in crate::gateway) fn ask(&self) -> Ask<'_> {
         Ask {
             gateway: &self.gateway,

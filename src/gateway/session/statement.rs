@@ -15,21 +15,21 @@ use sql::parse::Parsed;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// One parsed statement.
+/// A parsed statement.
 #[derive(Clone)]
 pub struct Statement {
     pub(in crate::gateway) kind: Arc<Kind>,
     pub(in crate::gateway) control: Option<sql::Control>,
     /// As it was written.
     pub(in crate::gateway) text: Arc<str>,
-    /// How many tokens it has.
+    /// Number of its tokens.
     pub(in crate::gateway) tokens: usize,
-    /// Those that it explains beside its own query.
+    /// Statements that it explains beside its own query.
     pub(in crate::gateway) others: Arc<[Statement]>,
     pub(in crate::gateway) watched: Watched,
 }
 
-/// How the work on a statement is watched: its time, and whether the process ends in it.
+/// Watch over the work on a statement: its time, and whether the process ends in it.
 #[derive(Clone, Default)]
 pub struct Watched {
     /// Whether each step was brief the last time.
@@ -69,7 +69,7 @@ impl Statement {
         own.saturating_add(self.others.iter().map(Self::plan_bytes).sum::<usize>())
     }
 
-    /// How the work on it is watched.
+    /// The watch over the work on it.
     pub fn watched(&self) -> Watched {
         self.watched.clone()
     }
@@ -89,7 +89,7 @@ impl Statement {
         self.text.clone()
     }
 
-    /// What it does to the session's transaction, statements and cursors, and to its rows.
+    /// Its effect on the session's transaction, statements and cursors, and on its rows.
     pub fn control(&self) -> Option<&sql::Control> {
         self.control.as_ref()
     }
@@ -100,12 +100,12 @@ pub struct Portal {
     pub(in crate::gateway) gateway: Arc<Gateway>,
     pub(in crate::gateway) kind: Arc<Kind>,
     pub(in crate::gateway) text: Arc<str>,
-    /// How many tokens it has.
+    /// Number of its tokens.
     pub(in crate::gateway) tokens: usize,
     pub(in crate::gateway) description: Description,
     pub(in crate::gateway) values: Values,
-    /// What is to be executed. Of its plans the session keeps the last one: the others are planned again, since a plan is hundreds
-    /// of times as large as its text.
+    /// The statement, ready to run. Of plans the session keeps the last one: others are planned
+    /// again, since a plan is hundreds of times as large as its text.
     pub(in crate::gateway) bound: Bound,
     pub(in crate::gateway) watched: Watched,
 }
@@ -140,7 +140,7 @@ impl Portal {
         class(&self.kind)
     }
 
-    /// How the work on the statement is watched.
+    /// The watch over the work on its statement.
     pub fn watched(&self) -> Watched {
         self.watched.clone()
     }
@@ -156,15 +156,15 @@ pub struct Planned {
     pub plan: Plan,
     pub constants: Constants,
     pub settings: plan::Settings,
-    /// What `now()` was rounded to, where it was.
+    /// The moment that `now()` was rounded to, when it was.
     pub snapped: Option<String>,
-    /// It would be the same at another time, for every session with these settings.
+    /// The plan would be the same at another time, for every session with these settings.
     pub lasting: bool,
-    /// What it is remembered by, where it can be.
+    /// The key under which it is remembered, when it can be.
     pub key: Option<Key>,
     /// The intervals that its columns have beside them.
     pub intervals: Intervals,
-    /// Where its bound is to be chosen.
+    /// The statement whose bound is to be chosen, when it is.
     pub auto: Option<Arc<Auto>>,
 }
 
@@ -202,9 +202,10 @@ pub struct Typed {
 /// A query of the simple protocol that is planned.
 pub struct Prepared {
     pub planned: Planned,
-    /// Its columns.
+    /// Columns of the answer.
     pub fields: Vec<Field>,
-    /// They are those of another time: where they may be others now, it is prepared anew.
+    /// The columns are those of another time: when they may be others now, the query is prepared
+    /// anew.
     pub doubtful: bool,
 }
 
@@ -242,7 +243,7 @@ impl Columns {
         Self { fields, twice: false }
     }
 
-    /// What the statement itself gives.
+    /// Columns of the statement itself, each once.
     pub fn once(&self) -> &[Field] {
         let n = if self.twice { self.fields.len() / 2 } else { self.fields.len() };
         self.fields.get(..n).unwrap_or(&self.fields)

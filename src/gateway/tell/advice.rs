@@ -1,5 +1,6 @@
-//! What a statement that its budgets refuse could be asked at. It depends on the statement's text, the policy and what was
-//! charged before, as the refusal does: nothing private is read for it.
+//! Advice on a statement that its budgets refuse: the price at which they would not. It depends on
+//! the statement's text, the policy and earlier charges, as the refusal does: nothing private is
+//! read for it.
 
 use crate::gateway::session::ask::Ask;
 use answer::ClientError;
@@ -101,9 +102,9 @@ impl Ask<'_> {
 /// A price that every budget pays.
 struct Fitting {
     epsilon: Ratio,
-    /// How often they do.
+    /// Number of times that the budgets admit it.
     often: u128,
-    /// How near numbers come then, where an accuracy was asked for.
+    /// The accuracy of its numbers at that price, when one was asked for.
     within: Option<String>,
 }
 

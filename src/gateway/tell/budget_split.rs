@@ -89,7 +89,7 @@ impl Ask<'_> {
         Ok(Explained::of_lines(lines, object).rows(fields(explain.json)))
     }
 
-    /// What it takes of the budget that ends first.
+    /// The part of the budget that ends first that a charge takes.
     async fn share(&self, plan: &Plan, charge: &Charge) -> Result<String, ClientError> {
         let gateway = self.gateway;
         let states = gateway.ledger.paying(self.identity, &plan.tables).await.map_err(|r| r.client())?;
@@ -127,7 +127,7 @@ impl Ask<'_> {
     }
 }
 
-/// What the division gives, in a sentence.
+/// The sentence about the whole division.
 fn whole(plans: &[Plan], budget: &Ratio, unit: &str) -> String {
     let paying = plans.iter().filter(|p| p.charge.is_some()).count();
     let largest = plans.iter().map(split::error).fold(0.0, f64::max);

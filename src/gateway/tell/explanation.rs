@@ -1,5 +1,5 @@
-//! What EXPLAIN says: three sentences for whoever asks, and with VERBOSE the numbers; or an object that has them among its
-//! keys.
+//! Explanations: the three sentences of EXPLAIN, and with VERBOSE the numbers; or an object that
+//! has them among its keys.
 
 use crate::explained;
 use answer::{Field, Outcome, text_cells};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 /// An explanation on its way to the client.
 pub struct Explained {
     lines: Vec<String>,
-    /// Where JSON is asked for.
+    /// The object, when JSON is asked for.
     object: Option<Value>,
 }
 
@@ -73,7 +73,7 @@ impl Explained {
     }
 }
 
-/// Where the numbers are.
+/// The sentence that says where the numbers are.
 const MORE: &str = "EXPLAIN (VERBOSE) SELECT … tells noise, bounds and price in numbers.";
 
 /// The columns of EXPLAIN: one of text or JSON, like PostgreSQL's own.

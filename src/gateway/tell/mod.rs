@@ -1,4 +1,5 @@
-//! What analysts are told in words and rows: EXPLAIN, prices, advice, how to read an answer, and the relations `noisegate.*`.
+//! Words and rows for analysts: EXPLAIN, prices, advice, how to read an answer, and the relations
+//! `noisegate.*`.
 
 pub mod advice;
 pub mod budget_split;

@@ -1,4 +1,4 @@
-//! What is said of a payment: to the client, in the log, and in the books.
+//! Words about a payment: for the client, in the log, and in the books.
 
 use answer::{ClientError, Notice, SqlState};
 use backend::FetchText;
@@ -20,7 +20,7 @@ pub fn no_entropy(e: &dyn std::fmt::Display) -> ClientError {
     ClientError::incident(SqlState::INTERNAL, "no randomness is available", e)
 }
 
-/// What the books say of a statement where the policy wants its text.
+/// Text of a statement for the books, when the policy wants it.
 pub fn statement_text(fetches: &[FetchText]) -> String {
     fetches.iter().map(|f| f.certified.text()).collect::<Vec<_>>().join(";\n")
 }
@@ -37,8 +37,8 @@ pub fn log_price(receipt: &Receipt) {
     record::paid(Price { epsilon, entry: receipt.entry(), shares });
 }
 
-/// What the statement took of the budget that ends first, and what is left of that; and which accuracy it bought, where that
-/// was asked for.
+/// The notice of a payment: the part of the budget that ends first, and how much of that is left;
+/// and the accuracy that was bought, when one was asked for.
 pub fn price_notice(charge: &Charge, budgets: &[BudgetState], bought: Option<&Reached>) -> Notice {
     let told = binding(budgets, charge).and_then(|b| b.told(charge, true).ok());
     let spent = told.map_or_else(|| "spent".into(), |(share, left)| format!("spent {share}; {left}"));
@@ -46,7 +46,8 @@ pub fn price_notice(charge: &Charge, budgets: &[BudgetState], bought: Option<&Re
     Notice::new(format!("{spent}{}", bought.unwrap_or_default()))
 }
 
-/// That nothing was spent; `wider`: how many times as wide as fresh noise that of what was kept is.
+/// The notice that nothing was spent. `wider`: the factor by which noise of kept answers is wider
+/// than fresh noise.
 pub fn free_notice(wider: Option<f64>) -> Notice {
     let message = "answered from an earlier release; nothing was spent";
     match wider {

@@ -1,7 +1,7 @@
-//! What whoever reads an answer should know: which of its numbers are nothing but noise, and why groups are missing.
+//! Reading aids: which numbers of an answer are nothing but noise, and why groups are missing.
 //!
-//! All of it follows from values that are released already, from public scales and from the plan (soundness rule 30): it is
-//! post-processing, and costs nothing.
+//! All of them follow from values that are released already, from public scales and from the plan
+//! (soundness rule 30): they are post-processing, and cost nothing.
 
 use answer::Notice;
 use dp::Weights;
@@ -11,7 +11,7 @@ use plan::words::short;
 use plan::{GroupingSets, Plan};
 use release::Noisy;
 
-/// Private groups up to so many are few: whoever sees them may wonder where the others are.
+/// Number of private groups up to which an answer says why others may be missing.
 const FEW: usize = 10;
 
 /// Notices on the answers of these releases of a plan. Without `empty_groups`, public groups that cannot be told from empty ones
@@ -102,7 +102,7 @@ fn retain<T>(column: &mut Vec<T>, kept: &[bool]) {
     column.retain(|_| kept.next() == Some(&true));
 }
 
-/// Which values are smaller than their errors.
+/// The notice of values that are smaller than their errors.
 fn drowned(plan: &Plan, release: &Release, noisy: &Noisy, empty_groups: bool) -> Option<Notice> {
     let mut each = Vec::new();
     for (aggregate, output) in release.outputs.iter().filter(|(a, _)| !plan::normalise::ages::is_rest(a)) {

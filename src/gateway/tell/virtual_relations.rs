@@ -101,7 +101,7 @@ fn timestamp(micros: i64) -> String {
     ledger::time(micros).replace(" UTC", "+00")
 }
 
-/// What the budget guarantees in the long run.
+/// The guarantee of a budget in the long run.
 fn lifetime(state: &ledger::BudgetState) -> String {
     match ledger::year_of(state) {
         Some(year) if year.epsilon.is_finite() => {

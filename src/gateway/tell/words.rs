@@ -1,4 +1,5 @@
-//! What a statement costs, in the first sentence of EXPLAIN and where a stream is opened: shares of the budget that ends first.
+//! Prices in words, for the first sentence of EXPLAIN and for openings of streams: shares of the
+//! budget that ends first.
 
 use crate::gateway::session::ask::Ask;
 use answer::ClientError;
@@ -7,20 +8,20 @@ use ledger::BudgetState;
 use ledger::words::binding;
 use plan::Plan;
 
-/// What of a statement's releases is kept from earlier.
+/// Releases of a statement that are kept from earlier.
 pub enum Kept {
     /// All; `wider` as in `free_notice`.
     All {
-        /// How its noise differs, in words.
+        /// Difference of its noise, in words.
         noise: Option<String>,
     },
-    /// So many of them.
+    /// Some of them.
     Some {
-        /// How many.
+        /// Number of those that are kept.
         kept: usize,
         /// Of how many.
         all: usize,
-        /// How their noise differs, in words.
+        /// Difference of their noise, in words.
         noise: Option<String>,
     },
     /// The role is answered with made-up rows.

@@ -19,7 +19,8 @@ use sqlparser::ast::Query;
 /// Types that only catalogs have: `"char"`, its arrays, and those of names.
 const CATALOG_TYPES: [u32; 3] = [18, 1002, 1003];
 
-/// How constants are refused that may be of a kind for catalogs: everything else, such as a limit, holds for both.
+/// Refusals of constants that may be of a kind for catalogs: any other, such as a limit, holds for
+/// both ways.
 const FOREIGN: [SqlState; 4] = [
     SqlState::FEATURE_NOT_SUPPORTED,
     SqlState::UNDEFINED_OBJECT,
@@ -27,7 +28,8 @@ const FOREIGN: [SqlState; 4] = [
     SqlState(*b"42883"),
 ];
 
-/// What is wrong with a statement that is no catalog's, and which only this way knows: 42704, 42P01, 42601, 42602 (of a regclass).
+/// Errors that only this way knows, in statements that are not over catalogs: 42704, 42P01, 42601,
+/// 42602 (of a regclass).
 const TOLD: [SqlState; 4] =
     [SqlState::UNDEFINED_OBJECT, SqlState::UNDEFINED_TABLE, SqlState(*b"42601"), SqlState(*b"42602")];
 

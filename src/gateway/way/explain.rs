@@ -57,7 +57,7 @@ impl Session {
     }
 }
 
-/// How many rows came back.
+/// Number of rows of an outcome.
 async fn rows_of(answered: Outcome) -> Result<u64, ClientError> {
     match answered {
         Outcome::Rows { rows, .. } => rows.try_fold(0u64, |n, _| async move { Ok(n + 1) }).await,

@@ -1,5 +1,6 @@
-//! Who answers a statement. [`Ask::route`] says so once, and each way has a file: what its columns are (`describe`), what is made of it
-//! with the values of its parameters (`bind`), and what comes back (`execute`).
+//! Ways of statements: who answers one. [`Ask::route`] decides that, and each way has a file: its
+//! columns (`describe`), what is made of it with the values of its parameters (`bind`), and its
+//! rows (`execute`).
 //!
 //! | way | statements |
 //! |---|---|
@@ -7,9 +8,10 @@
 //! | `report` | INSERT into what is collected |
 //! | `owner` | all of a passthrough role: the database answers them as they stand |
 //! | `catalog` | those over the system catalogs |
-//! | `public`, `private`, `collect` | queries that have a plan (`planned`): over public tables, over private rows, over what was collected |
+//! | `public`, `private` | queries that have a plan (`planned`): over public tables and collected relations, or over private rows |
 //!
-//! EXPLAIN is none of these: it wraps the way of its query (`explain`).
+//! Whether a plan is public or private is known when it is made, so that [`Way::Planned`] is one
+//! way until then. EXPLAIN wraps the way of its query (`explain`).
 
 pub mod catalog;
 pub mod explain;
@@ -53,7 +55,7 @@ pub(super) enum Way<'s> {
 
 /// A statement whose parameters have values, ready to run.
 pub(super) enum Bound {
-    /// It says by itself what to do: the session's, or rows for what is collected.
+    /// The statement needs nothing more: the session's own, or rows for a collected relation.
     Itself,
     /// The database answers it as it stands.
     Owner,

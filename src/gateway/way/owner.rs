@@ -1,7 +1,8 @@
-//! Users of a passthrough role: owners, whose statements the database answers as they stand, by a login of their own, in
-//! read-only transactions. No privacy, no price, nothing kept; each statement is in the audit and says so to whoever asked.
+//! Owners, who are users of a passthrough role: the database answers their statements as they
+//! stand, by a login of its own, in read-only transactions. No privacy, no price, nothing kept;
+//! each statement is in the audit, and a notice says so.
 //!
-//! The connection is reached by [`Ask::owner`] and in no other way, and that gives it to sessions of such a role alone.
+//! [`Ask::owner`] alone reaches that connection, and gives it to sessions of such a role only.
 
 use crate::gateway::private::parameters;
 use crate::gateway::serve::audit;
@@ -31,7 +32,7 @@ pub struct Owner<'s> {
 }
 
 impl<'s> Ask<'s> {
-    /// None for everybody whose role is another.
+    /// The owner's way to the database; None for all other roles.
     pub fn owner(&self) -> Result<Option<Owner<'s>>, ClientError> {
         let gateway = self.gateway;
         if self.mode() != Mode::Passthrough {

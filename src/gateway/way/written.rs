@@ -8,9 +8,9 @@ use sqlparser::ast::Query;
 pub struct Written<'s> {
     /// The query.
     pub query: &'s Query,
-    /// Its lines, for positions.
+    /// Lines of the query, for positions.
     pub lines: &'s Lines,
-    /// Where it is to be explained.
+    /// Options of EXPLAIN, when the query is explained.
     pub explain: Option<Explain>,
     /// Values of EXECUTE.
     pub arguments: bool,

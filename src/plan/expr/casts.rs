@@ -173,7 +173,8 @@ pub(super) fn to_text(x: Scalar, pos: Pos) -> Result<Scalar> {
 /// A date or timestamp in another type of time; one that has it stays.
 pub(super) fn to_time(x: Scalar, to: SqlType, pos: Pos) -> Result<Scalar> {
     match (&x.node, x.facts.ty == to) {
-        (_, true) | (Node::Null, _) => Ok(x),
+        (_, true) => Ok(x),
+        (Node::Null, _) => Ok(Scalar::null(to)),
         _ => cast_time(x, &to, pos),
     }
 }

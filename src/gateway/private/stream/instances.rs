@@ -1,4 +1,5 @@
-//! Which instances are open, of which user and stream: their openings, and questions one after the other.
+//! Open instances of streams, by user and stream: their openings, and questions one after the
+//! other.
 
 use crate::gateway::tell::price::{log_price, no_entropy, price_notice};
 use answer::{ClientError, Identity, Notice, SqlState};
@@ -16,15 +17,15 @@ use tokio::sync::OwnedMutexGuard;
 
 type Result<T> = std::result::Result<T, ClientError>;
 
-/// Where one user stands with one stream.
+/// Standing of one user with one stream.
 #[derive(Default)]
 pub struct UserStream {
-    /// Whoever holds it asks; others wait for their turn (soundness rule 28).
+    /// The right to ask: one question at a time (soundness rule 28).
     pub(super) turn: Arc<tokio::sync::Mutex<()>>,
     status: Mutex<Status>,
 }
 
-/// What can be looked at while somebody asks.
+/// The part of a standing that can be read while a question is asked.
 #[derive(Default)]
 pub(super) struct Status {
     pub(super) state: State,
@@ -54,7 +55,7 @@ pub(super) enum End {
     Lost,
     /// The owner closed it, or a budget that paid for it.
     Closed,
-    /// What was paid for it pays for no more questions.
+    /// The payment is used up: it pays for no more questions.
     Unpaid(StreamEnd),
 }
 
@@ -96,7 +97,7 @@ type Key = (String, String);
 #[derive(Default)]
 pub struct Streams(Mutex<HashMap<Key, Arc<UserStream>>>);
 
-/// Where one user stands with one stream, for whoever watches over the proxy.
+/// Standing of one user with one stream, for owners of the proxy.
 #[derive(Clone, Debug)]
 pub struct StreamStanding {
     /// The stream's name.
@@ -112,7 +113,7 @@ pub struct StreamStanding {
 }
 
 impl Streams {
-    /// Where users stand who have asked since the start, by what this process knows.
+    /// Standings of all users who have asked since the start, as far as this process knows.
     pub fn standings(&self) -> Vec<StreamStanding> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<StreamStanding> = known
@@ -197,14 +198,14 @@ fn opening_hash(stream: &Stream) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// What it takes to open an instance.
+/// Terms on which an instance is opened.
 pub(super) struct Opening {
     pub(super) ledger: Ledger,
     pub(super) who: Identity,
     pub(super) stream: Stream,
     /// The entry of the opening that this one replaces.
     pub(super) after: Option<i64>,
-    /// What the books write down.
+    /// Text for the books.
     pub(super) text: Option<String>,
 }
 

@@ -1,4 +1,5 @@
-//! What is told of streams for nothing: accuracy and price before they are opened, and how they stand.
+//! Facts about streams that cost nothing: accuracy and price before they are opened, and how they
+//! stand.
 
 use super::Result;
 use super::instances::{End, State, Status};
@@ -156,7 +157,7 @@ impl Ask<'_> {
     }
 }
 
-/// What an opening takes of each whole budget.
+/// Parts of whole budgets that an opening takes.
 fn prices(charge: &dp::Charge, budgets: &[BudgetState]) -> String {
     let each = budgets.iter().map(|b| {
         let name = &b.budget.name;

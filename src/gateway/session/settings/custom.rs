@@ -17,7 +17,7 @@ impl NoisegateSetting {
         self.entry().name
     }
 
-    /// What it is for.
+    /// The sentence that SHOW ALL has for it.
     pub fn description(self) -> &'static str {
         self.entry().description
     }
@@ -65,7 +65,7 @@ impl NoisegateSetting {
         Err(self.wrong(kept, &format!("a number from {least}, the policy's statement.min_epsilon, to 1000")))
     }
 
-    /// What it is where nobody has set it.
+    /// The value when nobody has set it.
     pub fn default(self, policy: &plan::Settings) -> String {
         match self.entry().first {
             First::Always(value) => value.to_owned(),
@@ -106,7 +106,7 @@ impl Takes {
         }
     }
 
-    /// What it takes, as "It takes …" goes on.
+    /// The values that it takes, in words that go on after "It takes".
     pub(super) fn words(&self) -> String {
         match self {
             Self::Number { words, .. } => (*words).into(),
@@ -143,7 +143,7 @@ fn decimal(text: &str, low: (i64, i64), high: (i64, i64), below: bool) -> Option
 }
 
 impl SessionSettings {
-    /// What the planner works with: the policy's values, and over them the session's.
+    /// Settings of the planner: the policy's values, and over them the session's.
     pub fn plan(&self, policy: &plan::Settings) -> plan::Settings {
         let mut settings = policy.clone();
         for own in NoisegateSetting::ALL {
@@ -222,7 +222,7 @@ impl SessionSettings {
         self.is_on(NoisegateSetting::Intervals)
     }
 
-    /// How near numbers are to come, where the price is to follow from that.
+    /// The accuracy that numbers are to reach, when the price is to follow from one.
     pub(super) fn accuracy(&self) -> Option<Accuracy> {
         let half_width = self.value(NoisegateSetting::Accuracy).parse().ok()?;
         Some(Accuracy { half_width, confidence: self.confidence() })
@@ -235,14 +235,15 @@ impl SessionSettings {
         Some(percent / 100.0)
     }
 
-    /// How often an interval holds its number without noise, in millionths.
+    /// Confidence of intervals: how often one holds its number without noise, in millionths.
     pub fn confidence(&self) -> u32 {
         let chosen = BigDecimal::from_str(self.value(NoisegateSetting::Confidence)).ok();
         let millionths = chosen.and_then(|c| (c * BigDecimal::from(1_000_000)).to_u32());
         millionths.unwrap_or(sql::ast::Reach::USUAL)
     }
 
-    /// Which stored answers are given: a fresh one is paid for where it has less noise, if that is asked for, or an accuracy.
+    /// Kept answers that are accepted: when less noise is asked for, or an accuracy, a fresh answer
+    /// is paid for.
     pub fn accepted(&self) -> Accept {
         match self.value(NoisegateSetting::Cache) {
             _ if self.accuracy().is_some() || self.relative_accuracy().is_some() => {
@@ -305,7 +306,8 @@ mod tests {
         }
     }
 
-    /// What a plan is made of is in what it is kept by: a setting that changes the planner's, or what names and columns are, says so.
+    /// Plans are kept under all that they are made of: a setting that changes the planner's, or
+    /// names and columns, says so.
     #[test]
     fn what_is_remembered_is_kept_by_what_it_was_read_by() {
         let usual = plan::Settings::new(dp::Ratio::new(1, 10), dp::Ratio::new(1, 1_000_000_000), 4, 20);

@@ -1,9 +1,9 @@
-//! What the settings of PostgreSQL mean behind the proxy.
+//! Settings of PostgreSQL, and their meaning behind the proxy.
 
 use super::table::{MIN_EPSILON, NoisegateSetting, STREAM_ACCURACY};
 use answer::{ClientError, SqlState};
 
-/// What SET does with a name.
+/// The rule by which SET treats a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// PostgreSQL judges the value, the proxy keeps it.
@@ -14,12 +14,12 @@ pub enum Rule {
     Noisegate,
     /// Only one value is possible here.
     Fixed {
-        /// Its spellings, in lower case; the first is what SHOW says.
+        /// Spellings, in lower case; the first is what SHOW says.
         values: &'static [&'static str],
         /// Why.
         why: &'static str,
     },
-    /// Another user's rights: never.
+    /// Rights of another user: never.
     Forbidden,
     /// PostgreSQL reports it, nobody sets it.
     ReadOnly,
@@ -96,8 +96,8 @@ fn capital(text: &str) -> String {
     chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
-/// What SHOW says of settings that nobody has set: what they are for the proxy's clients, which is not what they are
-/// in its own backend sessions.
+/// The value of a setting that nobody has set, for the proxy's clients; in its own backend sessions
+/// it may be another.
 pub fn default(name: &str) -> Option<&'static str> {
     Some(match name {
         "timezone" => "UTC",

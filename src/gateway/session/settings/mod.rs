@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 /// Bytes of all names and values of one session, with those that ROLLBACK would bring back.
 const MAX_BYTES: usize = 64 * 1024;
-/// What a name or value takes besides its letters.
+/// Bytes of a name or value beside its letters.
 const EACH: usize = 64;
 
 type Values = BTreeMap<String, String>;
@@ -24,7 +24,7 @@ type Values = BTreeMap<String, String>;
 /// Values by name (in lower case), and what ROLLBACK would bring back.
 #[derive(Clone, Debug, Default)]
 pub struct SessionSettings {
-    /// What start-up asked for: RESET goes back to it.
+    /// Values of start-up: RESET goes back to them.
     startup: Values,
     /// SET.
     session: Values,
@@ -36,7 +36,7 @@ pub struct SessionSettings {
     revision: u64,
 }
 
-/// What a value holds for.
+/// The scope of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Level {
     Session,
@@ -45,9 +45,9 @@ enum Level {
 
 #[derive(Clone, Debug)]
 struct Mark {
-    /// None is the start.
+    /// The savepoint's name; None is the start of the transaction.
     savepoint: Option<String>,
-    /// What has changed since, up to the next mark, and what it was: each once.
+    /// Values before they changed, since this mark and up to the next one, each once.
     undo: Vec<Undo>,
 }
 
@@ -75,7 +75,7 @@ impl SessionSettings {
         levels.into_iter().find_map(|v| v.get(name)).map(String::as_str)
     }
 
-    /// Another one after each change of a value.
+    /// A number that changes with each change of a value.
     pub fn revision(&self) -> u64 {
         self.revision
     }
@@ -225,7 +225,7 @@ impl SessionSettings {
         }
     }
 
-    /// What every backend transaction of this session begins with.
+    /// Settings that every backend transaction of this session begins with.
     pub fn backend(&self) -> backend::Settings {
         let mut settings = backend::Settings::default();
         for setting in backend::Setting::ALL {

@@ -1,27 +1,28 @@
 //! The settings of `noisegate.*` as a table: an entry for each, with all that is known of it.
 //!
-//! SET, SHOW, RESET, `pg_settings`, `noisegate.settings` and the reference in `docs/sql.md` read from here, and so do the planner's
-//! settings and the key of what is remembered. A new setting is an entry, and whoever reads it.
+//! SET, SHOW, RESET, `pg_settings`, `noisegate.settings` and the reference in `docs/sql.md` read
+//! from here, and so do the planner's settings and the key under which statements are remembered. A
+//! new setting is an entry, and the code that reads it.
 
 use super::SessionSettings;
 
-/// What is known of a setting.
+/// Facts about a setting.
 pub(super) struct Entry {
     /// The full name.
     pub name: &'static str,
-    /// Which values it takes.
+    /// The values that it takes.
     pub takes: Takes,
-    /// What it is where nobody has set it.
+    /// The value when nobody has set it.
     pub first: First,
-    /// Who reads it.
+    /// Its reader, which decides about the key of remembered statements.
     pub read: Read,
-    /// What it is for, as SHOW ALL says it.
+    /// The sentence that SHOW ALL has for it.
     pub description: &'static str,
     /// The same for the document, in Markdown.
     pub meaning: &'static str,
 }
 
-/// Which values a setting takes.
+/// The values that a setting takes.
 pub(super) enum Takes {
     /// A decimal number; ends are digits and how many of them stand behind the point.
     Number {
@@ -31,12 +32,12 @@ pub(super) enum Takes {
         high: (i64, i64),
         /// Whether the most is too much already.
         below: bool,
-        /// Both ends as people write them.
+        /// Both ends, as people write them.
         words: &'static str,
     },
     /// A whole number from 1 to this.
     Whole(u64),
-    /// One of these words.
+    /// A word of this list.
     Word(&'static [&'static str]),
     /// On or off, in any of PostgreSQL's spellings.
     Switch,
@@ -44,29 +45,30 @@ pub(super) enum Takes {
     SwitchOr(&'static str),
     /// The name of a stream, or nothing.
     Stream,
-    /// How near numbers are to come, or off.
+    /// An accuracy that numbers are to reach, or off.
     Accuracy,
 }
 
-/// What a setting is where nobody has set it.
+/// The value of a setting that nobody has set.
 pub(super) enum First {
     /// The same for everybody.
     Always(&'static str),
-    /// What the policy says under this key.
+    /// The policy's value under this key.
     Policy(&'static str, fn(&plan::Settings) -> String),
 }
 
 /// Puts a setting that a session has into the planner's.
 pub(super) type Put = fn(&SessionSettings, &mut plan::Settings);
 
-/// Who reads a setting: what is remembered of a statement is used again only where these are the same.
+/// The reader of a setting: a remembered statement is used again only when these values are the
+/// same.
 pub(super) enum Read {
-    /// Whoever resolves names and says which columns there are, and the planner where it is put into its settings. The value is in
-    /// the key of all that is remembered.
+    /// Names and columns follow from it, and the plan where it is put into the planner's settings.
+    /// The value is part of every key.
     Text(Option<Put>),
     /// The planner: a plan is used again only with the very settings that it was made with.
     Plan(Put),
-    /// Whoever answers: nothing that is remembered follows from it.
+    /// Answers alone follow from it, and nothing that is remembered.
     Answer,
 }
 
@@ -104,7 +106,7 @@ settings! {
         description: "What one statement costs: its epsilon. A larger one buys less noise.",
         meaning: "what one statement costs, `noisegate.min_epsilon` at least; a larger one buys less noise",
     };
-    /// How near numbers are to come, in place of a price.
+    /// The accuracy that numbers are to reach, in place of a price.
     Accuracy = Entry {
         name: "noisegate.accuracy",
         takes: Takes::Accuracy,
@@ -157,7 +159,7 @@ settings! {
                       from the rows.",
         meaning: "where the bound on rows comes from: see [bounds that are chosen](#bounds-that-are-chosen)",
     };
-    /// Which noise.
+    /// The noise.
     Mechanism = Entry {
         name: "noisegate.mechanism",
         takes: Takes::Word(&["auto", "laplace", "gaussian"]),
@@ -221,7 +223,7 @@ settings! {
         meaning: "whether each number with noise has an interval beside it: see \
                   [how far to trust a number](#how-far-to-trust-a-number)",
     };
-    /// How often an interval holds its number without noise.
+    /// Confidence of intervals: how often one holds its number without noise.
     Confidence = Entry {
         name: "noisegate.confidence",
         takes: Takes::Number { low: (5, 1), high: (9999, 4), below: false, words: "a number from 0.5 to 0.9999" },
@@ -272,10 +274,10 @@ settings! {
 /// The least price of a statement: the policy's.
 pub(in crate::gateway) const MIN_EPSILON: &str = "noisegate.min_epsilon";
 
-/// What the selected stream's answers will be worth: told, never set.
+/// Accuracy of the selected stream's answers: shown, never set.
 pub(in crate::gateway) const STREAM_ACCURACY: &str = "noisegate.stream_accuracy";
 
-/// What is shown under such names and never set, and what the document says of it.
+/// Names that are shown and never set, and the document's words for them.
 const SHOWN: [(&str, &str); 2] = [
     (MIN_EPSILON, "the least price, which is the policy's `statement.min_epsilon`"),
     (STREAM_ACCURACY, "how far the answers of the stream that is asked will be off at most"),

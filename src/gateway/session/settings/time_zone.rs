@@ -1,8 +1,10 @@
-//! Which time zones a session may have (soundness rule 37): those that PostgreSQL has a name for, and plain offsets.
+//! Time zones of sessions (soundness rule 37): those that PostgreSQL has a name for, and plain
+//! offsets.
 //!
-//! PostgreSQL takes any rule in POSIX's notation, too, such as `AAA97BBB-47,J57/2,J300/0`: offsets of days, and days that
-//! are left out or happen twice. What is shown of time zones' behaviour (that a day has from 23 to 25 hours, that a local
-//! time is at most 16 hours from UTC) holds of the zones of this world only.
+//! PostgreSQL takes any rule in POSIX's notation, too, such as `AAA97BBB-47,J57/2,J300/0`: offsets
+//! of days, and days that are left out or happen twice. The behaviour of time zones that is relied
+//! on (a day has from 23 to 25 hours, a local time is at most 16 hours from UTC) is that of the
+//! zones of this world only.
 
 use answer::{ClientError, SqlState};
 

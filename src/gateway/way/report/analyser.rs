@@ -22,11 +22,11 @@ pub struct Analyser {
 
 /// A batch that was opened.
 pub(super) struct Opened {
-    /// Its id: 32 hexadecimal digits.
+    /// Id of the batch: 32 hexadecimal digits.
     pub id: String,
-    /// It says that it is small.
+    /// The batch says that it is small.
     pub small: bool,
-    /// What it holds, a row for each report.
+    /// Reports of the batch, a row for each.
     pub reports: Vec<Box<[Report]>>,
     /// Reports that do not open: who made them made them so, and the others are not held up by it.
     pub left_out: usize,
@@ -58,7 +58,7 @@ impl Analyser {
         Ok(Some(Self { collect: collect.clone(), collection, key }))
     }
 
-    /// What it analyses.
+    /// The relation that it analyses.
     pub(super) fn collect(&self) -> &Collect {
         &self.collect
     }
@@ -68,7 +68,7 @@ impl Analyser {
         &self.collection
     }
 
-    /// Bytes of a batch of so many reports, at most.
+    /// Bytes of a batch of this many reports, at most.
     pub(super) fn bytes(&self, reports: usize) -> usize {
         let line = self.collection.sealed_len().div_ceil(3).saturating_mul(4).saturating_add(2);
         reports.saturating_mul(line).saturating_add(HEAD)

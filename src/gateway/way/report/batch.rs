@@ -31,7 +31,7 @@ impl Receiving {
     }
 }
 
-/// What is said of a row that arrives as it is.
+/// The refusal of a row that is not sealed.
 pub(super) fn sealed_only(collect: &Collect) -> ClientError {
     let name = &collect.name;
     ClientError::unsupported(format!("rows of \"{name}\" are randomised where they are given, and are not taken as they are"))

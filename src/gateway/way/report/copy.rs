@@ -62,7 +62,7 @@ impl Decoder {
 /// Rows of text and CSV.
 pub(super) struct Lines {
     copy: Copy,
-    /// What has come and is in no row yet; read up to `at`.
+    /// Bytes that have arrived and are in no row yet; read up to `at`.
     bytes: Vec<u8>,
     at: usize,
     /// The line with the names comes first.
@@ -112,7 +112,8 @@ impl Lines {
         }
     }
 
-    /// Where the first line ends, and where the next begins. In CSV a line goes on within quotes, in text after a backslash.
+    /// The end of the first line, and the start of the next. In CSV a line goes on within quotes,
+    /// in text after a backslash.
     fn line(&self, rest: &[u8]) -> Option<(usize, usize)> {
         let (mut quoted, mut skip) = (false, false);
         for (i, b) in rest.iter().enumerate() {

@@ -29,18 +29,18 @@ pub(super) fn columns(collect: &Collect) -> Vec<Cells> {
     collect.columns.iter().map(empty).collect()
 }
 
-/// What makes reports for a collected relation.
+/// Randomiser of a collected relation's rows.
 pub struct Encoder {
     pub(super) collect: Collect,
     /// Of each column, the number of each value.
     numbers: Vec<HashMap<String, u32>>,
-    /// What tells persons apart, where the policy does.
+    /// The secret by which persons are told apart, where the policy does so.
     secret: Option<Secret>,
     /// Of each column, what its coins are for.
     questions: Vec<String>,
 }
 
-/// What becomes of a row.
+/// A row, randomised.
 pub(super) struct Row {
     pub(super) report: Box<[Report]>,
     /// Whose it is, until it is stored.
@@ -55,7 +55,7 @@ enum Said {
     Several(Vec<u32>),
 }
 
-/// What is wrong with a value: its code, what it is, and what to do. Nothing of the value itself.
+/// A mistake in a value: its code, its kind, and what to do. Nothing of the value itself.
 type Wrong = (SqlState, &'static str, String);
 
 /// The longest name of a person, in bytes.
@@ -85,7 +85,8 @@ impl Encoder {
         self.collect.columns.get(column).map_or(25, |c| c.kind.ty().oid())
     }
 
-    /// Which column each cell of a row is of. Every column is written, unless it may be missing: what is not said is NULL.
+    /// The column of each cell of a row. Every column is written, unless it may be missing: a
+    /// column that is not named is NULL.
     pub(super) fn places(
         &self,
         names: Option<&[String]>,
@@ -151,7 +152,7 @@ impl Encoder {
         Ok(Row { report: report.into(), person })
     }
 
-    /// Who gives a row, where persons are told apart. Messages do not repeat the name.
+    /// The person who gives a row, where persons are told apart. Messages do not repeat the name.
     fn person(&self, name: Option<&str>, row: usize) -> Result<Option<Person>, ClientError> {
         let (Some(person), Some(secret)) = (&self.collect.person, &self.secret) else { return Ok(None) };
         match name.filter(|name| !name.is_empty() && name.len() <= LONGEST_NAME) {
@@ -235,7 +236,8 @@ impl Encoder {
 }
 
 impl Said {
-    /// It as bytes, as many whatever is said in a column of so many values.
+    /// Bytes of an answer, whose number is the same for every answer in a column of `values`
+    /// values.
     fn bytes(&self, values: usize) -> Vec<u8> {
         match self {
             Self::One(number) => number.to_le_bytes().to_vec(),

@@ -50,7 +50,7 @@ impl Collecting {
         self.persons.open(policy, secrets)
     }
 
-    /// Its rights are just those that it needs.
+    /// Checks that the login has just the rights that it needs.
     pub async fn prove(&self, policy: &Policy) -> Result<(), String> {
         let Some(reports) = &self.reports else { return Ok(()) };
         let targets: Vec<Target> = policy.collects.iter().map(target).collect();
@@ -83,7 +83,7 @@ enum Copying {
 
 struct Rows {
     encoder: Arc<Encoder>,
-    /// Which column each cell is of.
+    /// The column of each cell.
     places: Vec<usize>,
     decoder: Decoder,
     reports: Vec<Row>,
@@ -136,7 +136,7 @@ impl<'s> Ask<'s> {
             .hint("Ask as another user; the policy's [collect] names those who write."))
     }
 
-    /// What a statement writes to, if this login may.
+    /// The relation that a statement writes to, if this login may.
     fn written(&self, insert: &Insert) -> Result<&'s Collect, ClientError> {
         let policy = &self.gateway.policy;
         let in_public = insert.schema.as_deref().is_none_or(|s| s == policy::View::SCHEMA);
@@ -208,7 +208,7 @@ impl<'s> Ask<'s> {
 }
 
 impl Session {
-    /// How many more rows may wait, and how many in all.
+    /// The number of rows that may still wait, and of all that may.
     fn room(&self) -> (usize, usize) {
         let most = self.gateway.policy.limits.max_waiting_rows;
         (most.saturating_sub(self.writing.waiting.len()), most)

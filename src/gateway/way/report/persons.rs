@@ -1,4 +1,5 @@
-//! Who gives rows, where the policy tells persons apart: a digest while a row waits, and nothing once it is stored.
+//! Persons who give rows, where the policy tells them apart: a digest while a row waits, and
+//! nothing once it is stored.
 
 use crate::gateway::session::ask::Ask;
 use answer::{ClientError, SqlState};

@@ -1,4 +1,4 @@
-//! Where reports are stored, and why they are not.
+//! Storage of reports, and the errors of it.
 
 use answer::{ClientError, SqlState};
 use backend::{Cells, StoreError, Target};

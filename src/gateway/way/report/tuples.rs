@@ -3,7 +3,7 @@
 use super::binary;
 use answer::{ClientError, SqlState};
 
-/// What a file begins with.
+/// The first bytes of a file.
 const SIGNATURE: &[u8; 11] = b"PGCOPY\n\xff\r\n\0";
 /// 22P04: a row that is not of the format.
 pub(super) const BAD_COPY: SqlState = SqlState(*b"22P04");
@@ -140,7 +140,7 @@ fn wrong(what: &str) -> ClientError {
     )
 }
 
-/// What is left to be read.
+/// The rest of the bytes.
 struct Piece<'b>(&'b [u8]);
 
 impl<'b> Piece<'b> {
