@@ -11,7 +11,7 @@
 //! `public_rows`; `typing` has PostgreSQL type; `execution` looks for stored answers and has `pay` charge, fetch and release the
 //! others; `finish` finishes; `advice` says of a refusal at what price it would not be one; `stream` asks a stream.
 //!
-//! A session holds state (`session`); what answers gets an [`session::ask::Ask`], which nothing changes.
+//! A session holds state (`session`); what answers gets an `Ask` (`session::ask`), which nothing changes.
 
 mod known;
 mod private;
