@@ -15,9 +15,10 @@ use std::collections::BTreeSet;
 pub struct Plan {
     /// The resolved statement.
     pub statement: Statement,
-    /// Its releases, in the order of the text.
+    /// Releases, in the order of the text.
     pub releases: Vec<Release>,
-    /// What of it is released and finished before other releases are read, in this order.
+    /// Stages, in the order in which they are released and finished, before other releases are
+    /// read.
     pub stages: Vec<Stage>,
     /// SELECTs with grouping sets, and which release each set is of.
     pub grouping_sets: Vec<GroupingSets>,
@@ -25,9 +26,9 @@ pub struct Plan {
     pub private_ctes: BTreeSet<CteId>,
     /// The price; None where nothing private is read.
     pub charge: Option<dp::Charge>,
-    /// Which noise it has and why, in one sentence.
+    /// The noise and the reason for it, in one sentence.
     pub noise: String,
-    /// How near its numbers come, where the price follows from that.
+    /// The accuracy of its numbers, when the price follows from one.
     pub accuracy: Option<Reached>,
     /// Tables whose definition the plan rests on.
     pub tables: Vec<usize>,
@@ -37,16 +38,16 @@ pub struct Plan {
     pub free: Option<Free>,
 }
 
-/// What a price was chosen for, and what it gives.
+/// An accuracy that a price was chosen for, and the one that it gives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reached {
-    /// What was wanted.
+    /// The accuracy that was asked for.
     pub wanted: Accuracy,
     /// Half the width of the widest interval.
     pub half_width: f64,
 }
 
-/// What of a plan is asked of a stream.
+/// The part of a plan that is asked of a stream.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
     /// The stream, as the policy had it when the question was planned.
@@ -68,12 +69,12 @@ pub struct Question {
 pub enum Free {
     /// No row comes back, whatever the tables hold. The plan's own statement has no columns: they are as they were typed.
     NoRows,
-    /// Its values are the declared ranges of these columns, and are constants of the plan's statement.
+    /// Values are the declared ranges of these columns, and are constants of the plan's statement.
     Ranges(Vec<String>),
 }
 
 impl Free {
-    /// What whoever reads the answer should know.
+    /// The notice for the reader of the answer.
     pub fn notice(&self) -> Option<String> {
         let Free::Ranges(columns) = self else { return None };
         Some(format!(

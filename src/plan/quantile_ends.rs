@@ -8,14 +8,14 @@ use dp::Ratio;
 use dp::quantile::Side;
 use sql::ast::*;
 
-/// What a session wants of them.
+/// A session's wish for ends of intervals around quantiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ends {
-    /// How often an interval is to hold, in millionths.
+    /// Confidence of an interval, in millionths.
     confidence: u32,
     /// Quantiles of the outermost SELECT have their ends beside them.
     beside: bool,
-    /// Which that is, once it is known.
+    /// The outermost SELECT, once it is known.
     outermost: Option<SelectId>,
 }
 
@@ -26,7 +26,8 @@ impl Default for Ends {
 }
 
 impl Ends {
-    /// For intervals that hold so many times in a million; `beside`: `noisegate.intervals` is on.
+    /// Ends of intervals that hold `confidence` times in a million; `beside`: `noisegate.intervals`
+    /// is on.
     pub fn new(confidence: u32, beside: bool) -> Self {
         Self { confidence, beside, outermost: None }
     }

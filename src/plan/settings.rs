@@ -1,13 +1,13 @@
-//! What a session may choose about prices and bounds.
+//! Settings of the planner: a session's choices about prices and bounds.
 
 use crate::quantile_ends::Ends;
 
-/// What a session may choose about prices and bounds.
+/// A session's choices about prices and bounds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// ε of a statement; the most of it, where an accuracy is wanted.
     pub epsilon: dp::Ratio,
-    /// How near its numbers are to come, in place of a price.
+    /// The accuracy that numbers are to reach, in place of a price.
     pub accuracy: Option<Accuracy>,
     /// δ of a statement, spent when any group key is private.
     pub delta: dp::Ratio,
@@ -22,11 +22,11 @@ pub struct Settings {
     pub total_rows: Option<u32>,
     /// EXTRACT gives double precision (before PostgreSQL 14).
     pub old_extract: bool,
-    /// It is a question to a stream: its groups are bounded one by one.
+    /// The statement is a question to a stream: its groups are bounded one by one.
     pub question: bool,
     /// The session's time zone, by a name that `timezone` knows: a moment that is written without a zone is one of it.
     pub zone: String,
-    /// Which noise the session asks for.
+    /// The noise that the session asks for.
     pub mechanism: dp::Preference,
     /// Ends of intervals around quantiles.
     pub ends: Ends,
@@ -35,7 +35,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What a statement is planned by where nobody has chosen anything but these.
+    /// Settings when nobody has chosen anything but these.
     pub fn new(epsilon: dp::Ratio, delta: dp::Ratio, max_groups: u32, max_rows: u32) -> Self {
         Self {
             epsilon,
@@ -63,11 +63,11 @@ impl Settings {
 /// The zone that series of days are listed in.
 pub const UTC: &str = "UTC";
 
-/// What is wanted of the numbers of a statement.
+/// An accuracy for the numbers of a statement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Accuracy {
     /// Half the width of their intervals, in the unit of each number.
     pub half_width: f64,
-    /// How often these hold the number without its noise, in millionths.
+    /// Confidence: how often an interval holds the number without its noise, in millionths.
     pub confidence: u32,
 }

@@ -31,7 +31,7 @@ pub(crate) fn approximate(r: &Ratio) -> f64 {
     r.numer().to_f64().unwrap_or(f64::NAN) / r.denom().to_f64().unwrap_or(f64::NAN)
 }
 
-/// How far points are apart.
+/// Distance between points, in words.
 pub(crate) fn distance(step: &BigDecimal, of: &SqlType) -> String {
     let day = BigDecimal::from(86_400);
     let (n, unit) = match of.is_datetime() {

@@ -1,4 +1,4 @@
-//! What is asked for of a SELECT: its aggregates are looked up in the table, once each.
+//! Aggregates of a SELECT: each is looked up in the table once.
 
 use super::builder::{Builder, Call, Result};
 use super::table::{self, supported};
@@ -73,7 +73,7 @@ impl Builder<'_, '_> {
         Aggregation::OfValues { shows, name, of }.at(call.pos)
     }
 
-    /// What counts units.
+    /// The counting of units.
     pub(super) fn units(&self) -> Units {
         let sides = self.source.aliases.iter().filter(|c| self.relation.scans.scope.binding(c.0).is_some());
         let sides: Vec<String> = sides.map(|c| self.relation.scans.shown(c)).collect();

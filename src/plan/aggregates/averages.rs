@@ -48,9 +48,9 @@ pub struct Average {
     pub count: usize,
     /// Result type.
     pub ty: SqlType,
-    /// Where the values lie.
+    /// Lower end of the values.
     pub low: BigDecimal,
-    /// Where the values lie.
+    /// Upper end of the values.
     pub high: BigDecimal,
 }
 
@@ -66,8 +66,8 @@ pub struct Constant {
 }
 
 impl Average {
-    /// What an error is divided by n of: |s'/n' - s/n| <= (|sum error| + |mean - center| * |count error|) / n', with the mean
-    /// within half the range.
+    /// The numerator of an error that is divided by n: |s'/n' - s/n| <= (|sum error| + |mean -
+    /// center| * |count error|) / n', with the mean within half the range.
     fn over_n(&self, drawn: &Drawn<'_>) -> f64 {
         let span = (&self.high - &self.low).to_f64().unwrap_or(0.0) / 2.0;
         drawn.error95(self.sum) + span * drawn.error95(self.count)

@@ -1,4 +1,4 @@
-//! What a release is built from, as it comes together.
+//! A builder of releases: their parts, as they come together.
 
 use super::estimator::Output;
 use super::part::{Axis, Part, PartKind};
@@ -30,7 +30,7 @@ pub(crate) struct Builder<'a, 'b> {
     pub(crate) requests: Vec<Request>,
     /// Distinct values that are counted or added up, those of each expression in releases of their own.
     pub(crate) distinct: Vec<Distinct>,
-    /// How many public groups there are, once it is known.
+    /// Number of public groups, once it is known.
     pub(crate) group_count: usize,
     /// Groups are public, once it is known.
     pub(crate) public: bool,
@@ -101,7 +101,7 @@ pub(crate) struct Request {
     pub(crate) axis: Axis,
     pub(crate) picks: Vec<Pick>,
     pub(crate) outputs: Vec<(Aggregate, Output)>,
-    /// Where it stands.
+    /// Position in the text.
     pub(crate) pos: Pos,
 }
 
@@ -112,13 +112,14 @@ impl Request {
     }
 }
 
-/// What is asked of distinct values of one expression: their number, or their sum on a grid and perhaps their number.
+/// Questions about distinct values of one expression: their number, or their sum on a grid and
+/// perhaps their number.
 pub(crate) struct Distinct {
     /// The value, NULL where FILTER is not true.
     pub(crate) of: Scalar,
     pub(crate) parts: Vec<PartKind>,
     pub(crate) outputs: Vec<(Aggregate, Output)>,
-    /// Where it stands.
+    /// Position in the text.
     pub(crate) pos: Pos,
 }
 
@@ -128,7 +129,7 @@ impl Distinct {
         self.outputs.iter().any(|(have, _)| have == a)
     }
 
-    /// Its name in messages.
+    /// Name of the aggregate in messages.
     pub(crate) fn name(&self) -> &'static str {
         match self.outputs.first().map(|(a, _)| a.name) {
             Some("sum") => "sum(DISTINCT x)",
@@ -138,23 +139,23 @@ impl Distinct {
     }
 }
 
-/// What is asked of distinct values.
+/// A question about distinct values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// Their number.
+    /// Number of values.
     Count,
-    /// Their sum.
+    /// Sum of values.
     Sum,
-    /// Their average.
+    /// Average of values.
     Mean,
 }
 
 /// An aggregate over private rows, as it is asked for.
 pub(super) struct Call<'c> {
     pub(super) aggregate: &'c Aggregate,
-    /// Its FILTER.
+    /// Condition of FILTER.
     pub(super) when: Option<Scalar>,
-    /// Where it stands.
+    /// Position in the text.
     pub(super) pos: Pos,
 }
 

@@ -1,9 +1,11 @@
-//! Distinct values: `count(DISTINCT x)` where x is not the unit, `sum(DISTINCT x)` and `avg(DISTINCT x)`.
+//! Distinct values: `count(DISTINCT x)` where x is not the unit, `sum(DISTINCT x)` and
+//! `avg(DISTINCT x)`.
 //!
-//! The fetch has a row for each unit, group and value, keeps few of each unit's, and counts values in each group, or adds them
-//! up. All rows of a unit together bring and take away no more values than it has there, whatever values others have: a count
-//! changes by at most so many, and a sum by so many times the largest magnitude. Where groups are private, values are looked at
-//! in those that another release of the same rows selects.
+//! The fetch has a row for each unit, group and value, keeps few of each unit's, and counts values
+//! in each group, or adds them up. All rows of a unit together bring and take away no more values
+//! than the unit has there, whatever values others have: with n values a count changes by at most
+//! n, and a sum by at most n times the largest magnitude. Where groups are private, values are
+//! looked at in those that another release of the same rows selects.
 
 use super::averages::{Average, Constant};
 use super::builder::{Asked, Builder, Call, Distinct, Result, place, too_wide};
@@ -25,7 +27,7 @@ impl Distinct {
     }
 }
 
-/// The part of distinct values of which a unit has so many.
+/// The part of distinct values of which a unit has at most `values`.
 pub(crate) fn part(kind: PartKind, values: u32) -> Result<Part> {
     let values = u128::from(values);
     let (each, label) = match kind.on_grid() {

@@ -17,9 +17,9 @@ pub struct Drawn<'r> {
     pub parts: &'r [Part],
     /// The noise.
     pub spec: &'r dp::Spec,
-    /// Where points are chosen.
+    /// Cells of the points among which are chosen.
     pub cells: Option<&'r Cells>,
-    /// How many released groups are added up, at most.
+    /// Number of released groups that are added up, at most.
     pub groups: usize,
 }
 
@@ -51,13 +51,13 @@ impl Drawn<'_> {
         self.parts.get(part).and_then(|p| p.kind.on_grid())
     }
 
-    /// What is taken off each value of a sum, in its own unit.
+    /// The centre of a sum: the number that is taken off each value, in the sum's own unit.
     pub fn centre(&self, sum: usize) -> BigDecimal {
         let of = |s: &GridValue| BigDecimal::from(s.centre()) * s.grid();
         self.on_grid(sum).map(of).unwrap_or_default()
     }
 
-    /// What is taken off each value of a sum, as a float.
+    /// The centre of a sum, as a float.
     pub fn float_centre(&self, sum: usize) -> f64 {
         self.centre(sum).to_f64().unwrap_or(f64::NAN)
     }
@@ -70,7 +70,7 @@ impl Drawn<'_> {
         PartNoise { variance: variance * step * step, fourth: fourth * step.powi(4), step }
     }
 
-    /// How far values of a part are apart.
+    /// Distance between values of a part.
     fn step(&self, part: usize) -> f64 {
         self.on_grid(part).and_then(|g| g.grid().to_f64()).unwrap_or(1.0)
     }
@@ -90,9 +90,9 @@ pub trait Row {
 
 /// Parts as a finish finds them.
 pub struct Released<'r> {
-    /// Where.
+    /// The row of released columns.
     pub row: &'r dyn Row,
-    /// What they are.
+    /// The parts and their noise.
     pub drawn: Drawn<'r>,
 }
 

@@ -12,24 +12,24 @@ pub(super) type Ask = fn(&mut Builder<'_, '_>, &Call<'_>) -> Result<Option<Outpu
 
 /// An aggregate of this name.
 pub struct Entry {
-    /// Its name in SQL.
+    /// Name in SQL.
     pub name: &'static str,
     /// As it stands in the list of all, if it does.
     pub(super) hint: &'static str,
-    /// It looks at what WITHIN GROUP says.
+    /// The argument stands in WITHIN GROUP.
     pub(super) within_group: bool,
     /// As it is written, for people; none of what is refused.
     pub forms: &'static [Form],
     pub(super) ask: Ask,
 }
 
-/// What people read about a form of an aggregate.
+/// Words about a form of an aggregate, for the reference.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Form {
     /// As it is written.
     pub written: &'static str,
-    /// What it is computed from, each with noise.
+    /// Released numbers that the form is computed from.
     pub from: &'static str,
-    /// Where its values lie, and when it is NULL.
+    /// Range of its values, and the condition for NULL.
     pub and: &'static str,
 }

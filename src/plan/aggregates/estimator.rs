@@ -11,12 +11,13 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// How one of the analyst's aggregates is computed from parts, which are named by their places.
+/// An estimator: computes one of the analyst's aggregates from parts, which are named by their
+/// places.
 pub trait Estimator: Comparable + Debug + Send + Sync {
     /// The parts that it follows from; none for points, which are no numbers with noise.
     fn parts(&self) -> Vec<usize>;
 
-    /// Its text over released columns, in the type that PostgreSQL gives the aggregate.
+    /// Text of the aggregate over released columns, in the type that PostgreSQL gives it.
     fn text(&self, released: &Released<'_>) -> String;
 
     /// The number that it is, with its noise.
@@ -24,12 +25,12 @@ pub trait Estimator: Comparable + Debug + Send + Sync {
         Number::exact(Real::of(&self.text(released)))
     }
 
-    /// What is known of its noise.
+    /// Knowledge about the noise of the aggregate.
     fn noise(&self) -> Followed {
         Followed::Lost
     }
 
-    /// What it is called where how far noise reaches cannot be said before it is drawn.
+    /// The name for an aggregate whose error cannot be foretold before its noise is drawn.
     fn unforeseen(&self) -> Unfollowed {
         Unfollowed::Aggregate
     }
@@ -39,7 +40,8 @@ pub trait Estimator: Comparable + Debug + Send + Sync {
         None
     }
 
-    /// Its 95 % error, for EXPLAIN: a number where it does not depend on the data, else a formula in n.
+    /// The 95 % error, for EXPLAIN: a number when it does not depend on the data, else a formula in
+    /// n.
     fn error95(&self, drawn: &Drawn<'_>) -> String;
 
     /// The same in a sentence, of an aggregate that has this name.
@@ -50,7 +52,7 @@ pub trait Estimator: Comparable + Debug + Send + Sync {
         None
     }
 
-    /// What EXPLAIN says of how it is put together, of an aggregate that has this name.
+    /// A sentence of EXPLAIN about how the aggregate of this name is put together.
     fn note(&self, _: &Drawn<'_>, _: &str) -> Option<String> {
         None
     }
@@ -60,7 +62,7 @@ pub trait Estimator: Comparable + Debug + Send + Sync {
         Vec::new()
     }
 
-    /// Where its values lie whatever the noise is, by its text.
+    /// Range of the values whatever the noise is, by the text alone.
     fn range(&self, _: Option<&Cells>) -> Option<(BigDecimal, BigDecimal)> {
         None
     }
@@ -70,18 +72,19 @@ pub trait Estimator: Comparable + Debug + Send + Sync {
         None
     }
 
-    /// How much the error of each part matters to it, in units of what one row can change the part by.
+    /// Weights of the parts: how much the error of each matters, in units of what one row can
+    /// change the part by.
     fn weights(&self, parts: &[Part]) -> Vec<(usize, f64)>;
 }
 
-/// What is known of the noise in an aggregate.
+/// Knowledge about the noise of an aggregate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Followed {
     /// There is none.
     Exact,
-    /// How it moves has a rule.
+    /// A rule says how the noise moves.
     Known,
-    /// It lies among rows, and not around a value.
+    /// The noise lies among rows, and not around a value.
     ByRank,
     /// Nothing.
     Lost,
@@ -103,12 +106,12 @@ pub enum Straight {
     Whole {
         /// The sum.
         sum: usize,
-        /// How much, and the count.
+        /// The centre of each row, and the place of the count.
         centre: Option<(i64, usize)>,
     },
 }
 
-/// What can be compared with others of its type.
+/// A value that can be compared with others of its type.
 pub trait Comparable: Any {
     /// Whether this is another of the same type, and equal.
     fn equals(&self, other: &dyn Any) -> bool;
@@ -120,7 +123,7 @@ impl<T: Any + PartialEq> Comparable for T {
     }
 }
 
-/// How one of the analyst's aggregates is computed: the estimator of its family.
+/// One of the analyst's aggregates: the estimator of its family.
 #[derive(Clone, Debug)]
 pub struct Output(Arc<dyn Estimator>);
 
@@ -188,5 +191,5 @@ pub(super) fn linear_sentence(terms: &[(usize, f64)], drawn: &Drawn<'_>, name: &
     format!("{name} within ±{}", short(fixed(terms, drawn)))
 }
 
-/// How much of the weight of an answer has what only decides whether there is one.
+/// Share of the weight for a part that decides only whether there is an answer.
 pub(super) const DECIDES: f64 = 0.5;

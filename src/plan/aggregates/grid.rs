@@ -63,7 +63,7 @@ pub(super) fn typed(number: &str, ty: &SqlType) -> String {
 
 /// The range of a sum's values, in steps of its grid.
 pub(super) struct Range {
-    /// What is added for a row, at most.
+    /// The most that is added for a row.
     pub(super) most: f64,
     /// The middle that was taken off; the middle of the range where nothing was.
     pub(super) centre: f64,

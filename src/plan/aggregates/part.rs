@@ -8,15 +8,15 @@ use schema::SqlType;
 /// A released integer per group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// What is counted or summed.
+    /// The numbers that are counted or summed.
     pub kind: PartKind,
-    /// How much one unit can change it in one group, in grid units.
+    /// Sensitivity l∞: the most that one unit can change the part by in one group, in grid units.
     pub linf: u128,
-    /// Its name in messages.
+    /// Name in messages.
     pub label: String,
 }
 
-/// What a part counts or sums. Each is a form of a fetch, of which the kernel proves what it says here.
+/// Kinds of parts. Each is a form of a fetch, of which the kernel proves what is said here.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PartKind {
     /// Rows where the argument is not NULL (all rows without one).
@@ -34,7 +34,8 @@ pub enum PartKind {
 }
 
 impl Part {
-    /// How much a unit changes it in a group where so many of its rows count, in grid units; None where no number holds it.
+    /// Sensitivity in a group where at most `rows` rows of a unit count, in grid units; None when
+    /// no number holds it.
     pub(crate) fn in_one_group(&self, rows: u32) -> Option<u128> {
         match &self.kind {
             PartKind::Count(_) => Some(rows.into()),
@@ -44,7 +45,7 @@ impl Part {
         }
     }
 
-    /// What its numbers count, where they are not the value's own unit.
+    /// Unit of its numbers, when that is not the value's own.
     pub(crate) fn unit(&self) -> String {
         self.kind.grid().map_or_else(String::new, |g| format!(" steps of {}", g.to_plain_string()))
     }
@@ -56,7 +57,7 @@ impl PartKind {
         Self::Count(Some(x).filter(|x| x.nullable()).cloned())
     }
 
-    /// Its name in a plan that programs read.
+    /// Name in a plan that programs read.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Count(_) => "count",
@@ -68,7 +69,7 @@ impl PartKind {
         }
     }
 
-    /// What of a row it looks at.
+    /// The expression over a row that the part looks at.
     pub fn argument(&self) -> Option<&Scalar> {
         match self {
             Self::Count(x) | Self::Units(x) => x.as_ref(),
@@ -114,33 +115,34 @@ impl PartKind {
         }
     }
 
-    /// It adds up distinct values.
+    /// The part adds up distinct values.
     pub fn adds_values(&self) -> bool {
         matches!(self, Self::SumOfValues(_))
     }
 
-    /// It counts rows or adds up what they hold, each for itself: groups of it add up to those of fewer keys.
+    /// The part counts rows or adds up their values, each for itself: groups add up to those of
+    /// fewer keys.
     pub fn adds_rows(&self) -> bool {
         matches!(self, Self::Count(_) | Self::Sum(_))
     }
 
-    /// It counts units.
+    /// The part counts units.
     pub fn counts_units(&self) -> bool {
         matches!(self, Self::Units(_))
     }
 
-    /// It says how many rows or units a group has.
+    /// The part is the number of rows or of units in a group.
     pub fn counts(&self) -> bool {
         matches!(self, Self::Count(_) | Self::Units(_))
     }
 
-    /// It is chosen among points.
+    /// The part is chosen among points.
     pub fn is_chosen(&self) -> bool {
         matches!(self, Self::Point(_))
     }
 }
 
-/// What the points are.
+/// The axis on which points lie.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Axis {
     /// Multiples of a step, in the value's unit or in seconds since 1970, where the key says how many steps. What lies
@@ -148,29 +150,29 @@ pub enum Axis {
     Grid {
         /// Distance of neighbouring points.
         step: BigDecimal,
-        /// Where values lie.
+        /// Lower end of the values.
         low: BigDecimal,
-        /// Where values lie.
+        /// Upper end of the values.
         high: BigDecimal,
         /// The type of the values.
         of: SqlType,
     },
     /// The values of the key itself.
     Values,
-    /// These values, of which the key is the place: constants as text.
+    /// A list of values, of which the key is the place: constants as text.
     Listed(Vec<String>),
 }
 
 /// Cells: the last key is a point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cells {
-    /// What points are.
+    /// The axis of the points.
     pub axis: Axis,
-    /// How many a group has, at most.
+    /// Number of points in a group, at most.
     pub points: usize,
-    /// What is chosen, one for each part.
+    /// Choices, one for each part.
     pub picks: Vec<Pick>,
-    /// What one unit's cells weigh together.
+    /// Weight of all cells of one unit together.
     pub weight: u32,
 }
 

@@ -1,6 +1,8 @@
-//! Aggregates over private rows as a table: one entry for each name in SQL, in the file of its family.
+//! Aggregates over private rows as a table: one entry for each name in SQL, in the file of its
+//! family.
 //!
-//! A name is looked up here, once: whoever has an output asks its estimator. The reference in `docs/sql.md` is printed from here.
+//! A name is looked up here, once: later code asks the estimator of its output. The reference in
+//! `docs/sql.md` is printed from here.
 
 use super::entry::{Entry, Form};
 use super::{averages, counts, moments, of_values, points, sums, truths};
@@ -17,7 +19,7 @@ pub(super) fn entry(name: &str) -> Option<&'static Entry> {
     entries().find(|e| e.name == name)
 }
 
-/// What may stand instead of an aggregate that may not.
+/// Aggregates that may stand instead of one that may not.
 pub fn supported() -> String {
     let mut hints: Vec<&str> = entries().map(|e| e.hint).filter(|hint| !hint.is_empty()).collect();
     hints.dedup();

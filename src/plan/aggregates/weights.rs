@@ -1,8 +1,10 @@
-//! How much the error of each released integer matters to what was asked for: from public ranges alone.
+//! Weights of parts: how much the error of each released integer matters to the answer, from public
+//! ranges alone.
 //!
-//! The noise of a part, in units of what one row can change it by, reaches an answer times a factor. Errors are compared where
-//! they are relative: a count's to its rows, a sum's to what these add up to in the middle of the range, an average's to half
-//! the width of its range. The price is split so that the squares of all of them together are least ([`dp::Outline`]).
+//! The noise of a part, in units of what one row can change it by, reaches an answer times a
+//! factor. Errors are compared where they are relative: a count's to its rows, a sum's to what
+//! these add up to in the middle of the range, an average's to half the width of its range. The
+//! price is split so that the squares of all of them together are least ([`dp::Outline`]).
 
 use super::estimator::Output;
 use super::part::Part;

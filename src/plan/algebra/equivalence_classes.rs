@@ -86,7 +86,7 @@ impl Classes {
 pub struct Groups(Vec<usize>);
 
 impl Groups {
-    /// Each by itself.
+    /// Classes of one element each.
     pub fn new(n: usize) -> Self {
         Self((0..n).collect())
     }

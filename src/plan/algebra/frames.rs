@@ -1,10 +1,11 @@
-//! What the frames of windows cost (soundness rule 38).
+//! Costs of windows' frames (soundness rule 38).
 //!
-//! PostgreSQL goes through the rows of a window once where frames begin with the first of them: each row is added to what was
-//! added up before. Where the begin moves, it subtracts the row that is left behind, if it can for what is added up, and begins
-//! anew otherwise, for each row with all rows of the frame: a unit with many rows would take the square of their number. So a
-//! frame that ends with the last row is turned around; one between two ends is as dear as it is wide; and where its width
-//! has no bound but the unit's rows, only what can be subtracted is added up.
+//! PostgreSQL goes through the rows of a window once when frames begin with the first of them: each
+//! row is added to the sum of those before it. When the begin moves, it subtracts the row that is
+//! left behind, if the aggregate can subtract, and begins anew otherwise, for each row with all
+//! rows of the frame: a unit with many rows would take the square of their number. So a frame that
+//! ends with the last row is turned around; one between two ends is as dear as it is wide; and when
+//! its width has no bound but the unit's rows, only aggregates that can subtract are allowed.
 
 use super::windows::Call;
 use super::windows::Window;
@@ -45,7 +46,7 @@ pub(crate) fn bounded(mut w: Window, pos: Pos) -> Result<Window> {
     Err(Within::FrameMoves(w.call.name).at(pos))
 }
 
-/// How often a row of the window is looked at, at most.
+/// Number of times that a row of the window is looked at, at most.
 pub(crate) fn looks(w: &Window) -> u64 {
     match w.frame {
         Some(frame) if adds_up(&w.call) && !subtracts(&w.call) => frame.width().unwrap_or(1).max(1),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// Whose the rows of a relation are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RelationKind {
-    /// Nobody's.
+    /// Rows are nobody's.
     Public,
     /// Each row is one unit's.
     Private,

@@ -14,19 +14,19 @@ pub(crate) struct Props {
     pub owner: Owner,
     /// Columns that are equal in each of its rows.
     pub equal: Vec<(Col, Col)>,
-    /// How many rows a unit has.
+    /// Numbers of rows of a unit.
     pub rows: Rows,
 }
 
 /// Whose the rows of a part are.
 #[derive(Clone)]
 pub(crate) enum Owner {
-    /// Nobody's: every scan is public.
+    /// Nobody: every scan is public.
     Public,
-    /// This unit's.
+    /// The unit that is named here.
     Unit(Unit),
-    /// Those of rows outside, to which paths lead from here. `unit`: what scans here have, which is the same, once the
-    /// paths are met.
+    /// The owner of rows outside, to which paths lead from here. `unit`: the unit of scans here,
+    /// which is the same, once the paths are met.
     Outside { unit: Option<Unit>, borrows: Borrows },
     /// Somebody's, and nothing says whose: a scan with a path that was not followed yet. Where it stays so, the
     /// statement is refused.
@@ -105,7 +105,7 @@ pub(crate) struct Borrow {
     pub parent: BindingId,
 }
 
-/// One at least.
+/// Paths to rows outside, one at least.
 #[derive(Clone)]
 pub(crate) struct Borrows {
     first: Borrow,
@@ -113,7 +113,7 @@ pub(crate) struct Borrows {
 }
 
 impl Borrows {
-    /// None where there is none.
+    /// Paths of a list; None when it is empty.
     pub(crate) fn of(list: Vec<Borrow>) -> Option<Self> {
         let mut list = list.into_iter();
         Some(Self { first: list.next()?, more: list.collect() })
@@ -123,7 +123,7 @@ impl Borrows {
         std::iter::once(&self.first).chain(&self.more).copied().collect()
     }
 
-    /// These, then the others.
+    /// Paths of both, in order.
     pub(crate) fn and(mut self, others: Self) -> Self {
         self.more.push(others.first);
         self.more.extend(others.more);

@@ -1,4 +1,4 @@
-//! How many rows a unit has, and which scans they are of (`own::row_bounds` proves it).
+//! Numbers of rows of a unit, and the scans that they are of (`own::row_bounds` proves them).
 
 use sql::ast::BindingId;
 
@@ -9,7 +9,7 @@ pub struct Rows {
     pub anchors: Vec<BindingId>,
     /// Scans that have about as many rows: those, and what a LEFT JOIN adds rows to. A choice of bounds, no proof.
     pub follows: Vec<BindingId>,
-    /// At most so many.
+    /// The most rows, when they are bounded.
     pub bound: Option<u64>,
     /// Scans that are at one and the same row in all rows of a unit.
     pub settled: Vec<BindingId>,
@@ -23,7 +23,7 @@ impl Rows {
     }
 }
 
-/// How many rows a unit is said to have, where its table does not say.
+/// Rows of a unit as they are declared, when the table does not say.
 #[derive(Clone, Copy, Debug)]
 pub struct RowsPerUnit {
     /// Chosen by the session, for every table.

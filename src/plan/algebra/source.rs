@@ -26,9 +26,9 @@ use std::collections::BTreeSet;
 /// A table's name in the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableName {
-    /// Its schema.
+    /// Schema of the table.
     pub schema: String,
-    /// Its name.
+    /// Name of the table.
     pub name: String,
     /// Read with ONLY.
     pub only: bool,
@@ -46,7 +46,7 @@ impl TableName {
 pub struct Scan {
     /// The binding that columns refer to. Those that the statement does not have are numbered after its own.
     pub binding: BindingId,
-    /// What is read.
+    /// The rows that are read.
     pub leaf: Leaf,
     /// On the nullable side of an outer join.
     pub nullable: bool,
@@ -54,7 +54,7 @@ pub struct Scan {
     pub serves: Option<BindingId>,
 }
 
-/// What a scan reads.
+/// The rows that a scan reads.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Leaf {
     /// A table, by its index in the policy.
@@ -113,13 +113,13 @@ pub enum Kind {
 /// A branch of a set operation: rows of its own, and what it selects from them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Branch {
-    /// Its scans; none where it is of constants, and has no FROM.
+    /// Scans of the branch; a branch of constants has none, and no FROM.
     pub scans: Vec<Scan>,
-    /// How they are joined.
+    /// Joins of the scans.
     pub tree: Tree,
     /// WHERE, all conjuncts.
     pub filter: Vec<Scalar>,
-    /// Its columns: of its rows, or those that it is grouped by.
+    /// Columns: of the branch's rows, or those that it is grouped by.
     pub items: Vec<Scalar>,
     /// Columns behind these, of several rows of one unit.
     pub over: Over,
@@ -137,15 +137,15 @@ impl Branch {
     }
 }
 
-/// What a branch computes over several rows, all of one unit: the unit is its first item, and it is grouped, or its windows
-/// are partitioned, by that first of all.
+/// Computations of a branch over several rows, all of one unit: the unit is its first item, and it
+/// is grouped, or its windows are partitioned, by that first of all.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Over {
     /// Nothing: it has the rows of its FROM.
     Rows,
-    /// It has a row for each combination of its items.
+    /// Groups: a row for each combination of the items.
     Groups(Vec<Call>),
-    /// It has the rows of its FROM, with more columns.
+    /// Windows: the rows of FROM, with more columns.
     Windows(Vec<Window>),
 }
 
@@ -200,7 +200,7 @@ impl Over {
 }
 
 impl Tree {
-    /// How many scans it joins.
+    /// Number of scans that are joined.
     pub(crate) fn scans(&self) -> usize {
         match self {
             Self::Scan(_) => 1,
@@ -208,7 +208,7 @@ impl Tree {
         }
     }
 
-    /// What the conditions of its joins cost.
+    /// Costs of the joins' conditions.
     pub fn costs(&self) -> Vec<u64> {
         match self {
             Self::Scan(_) => Vec::new(),
@@ -230,9 +230,9 @@ pub struct SetRows {
     pub tree: SetTree,
     /// The columns as they come out, named `c0`, `c1`, ….
     pub columns: Vec<Scalar>,
-    /// Which of them is the unit; none where all of it is public.
+    /// The column that is the unit; None when all of it is public.
     pub unit: Option<usize>,
-    /// What the analyst calls that column.
+    /// The analyst's name of that column.
     pub unit_name: String,
     /// The table, by its index in the policy, of which it has about as many rows.
     pub keeps: Option<usize>,
@@ -243,11 +243,11 @@ pub struct SetRows {
 /// Branches and operators.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SetTree {
-    /// One branch.
+    /// A single branch.
     Branch(Box<Branch>),
     /// An operator.
     Op {
-        /// Which.
+        /// The operation.
         op: SetOp,
         /// ALL.
         all: bool,
@@ -258,12 +258,12 @@ pub enum SetTree {
     },
 }
 
-/// What names the unit of a row: one column, or the first that is not NULL of several (FULL JOIN).
+/// The unit of a row: one column, or the first that is not NULL of several (FULL JOIN).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unit {
     /// The columns; each is NULL or the unit.
     pub columns: Vec<Col>,
-    /// Their type.
+    /// Type of the columns.
     pub ty: SqlType,
     /// Rows without a unit may be among them.
     pub nullable: bool,
@@ -305,7 +305,7 @@ pub struct Added {
     pub right: Vec<String>,
     /// The rows on the right lead to their unit along this equality; else both are units.
     pub path: bool,
-    /// It stands inside a subquery.
+    /// The condition stands inside a subquery.
     pub inside: bool,
     /// The statement has it in this very place.
     pub written: bool,
@@ -316,7 +316,7 @@ pub struct Added {
 pub struct PrivateSource {
     /// All scans.
     pub scans: Vec<Scan>,
-    /// How they are joined.
+    /// Joins of the scans.
     pub tree: Tree,
     /// WHERE, all conjuncts.
     pub filter: Vec<Scalar>,
@@ -326,9 +326,9 @@ pub struct PrivateSource {
     pub exact: Vec<Col>,
     /// Columns that are the unit or NULL.
     pub aliases: Vec<Col>,
-    /// How many rows a unit has.
+    /// Numbers of rows of a unit.
     pub rows: Rows,
-    /// What keeps the rows of different units apart.
+    /// Conditions that keep the rows of different units apart.
     pub added: Vec<Added>,
     /// Scans inside subqueries of WHERE.
     pub inside: Vec<Scan>,
@@ -350,7 +350,7 @@ fn joins(scans: &[Scan]) -> (bool, bool) {
 }
 
 impl PrivateSource {
-    /// It has joins, of which no index could serve one: nothing that is joined is a table.
+    /// There are joins, of which no index could serve one: nothing that is joined is a table.
     pub(crate) fn joins_computed_rows(&self) -> bool {
         self.inside.is_empty() && joins(&self.scans) == (true, false)
     }

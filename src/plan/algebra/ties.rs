@@ -1,11 +1,12 @@
 //! Ties in the order of a window.
 //!
-//! Which of two rows comes first that tie is left to how they lie on disk, with rows of other units between them. So where a
-//! call tells such rows apart, its order goes on with all that is looked at in any of them, until those that still tie are
-//! one row written twice. Numerics that are equal without being the same (`1.0` and `1.00`) are told apart by their text, and
-//! texts that a collation takes for equal by their bytes. A text of a float tells less than the float, since a session chooses
-//! how many digits it has: floats (`0` and `-0`) and intervals (a day and 24 hours) tie, and what comes out of such rows is
-//! one of several spellings ([`crate::expr::Scalar::has_one_spelling`]).
+//! The order of two rows that tie is left to how they lie on disk, with rows of other units between
+//! them. So when a call tells such rows apart, its order goes on with all that is looked at in any
+//! of them, until those that still tie are one row written twice. Numerics that are equal without
+//! being the same (`1.0` and `1.00`) are told apart by their text, and texts that a collation takes
+//! for equal by their bytes. A text of a float tells less than the float, since a session chooses
+//! how many digits it has: floats (`0` and `-0`) and intervals (a day and 24 hours) tie, and the
+//! result for such rows is one of several spellings ([`crate::expr::Scalar::has_one_spelling`]).
 
 use super::windows::Sort;
 use super::windows::Sorted;
@@ -37,7 +38,7 @@ pub(crate) fn break_ties(items: &[Scalar], windows: &mut [Window]) {
     }
 }
 
-/// What a window looks at: of what is counted, whether it is there.
+/// Gathers the expressions that a window looks at; of a count, whether its argument is there.
 fn looked_at(w: &Window, leaves: &mut Vec<Scalar>) {
     let mut scalars = w.scalars();
     if let (Some(x), "count") = (&w.call.arg, w.call.name) {
@@ -53,8 +54,8 @@ fn add(leaf: Scalar, leaves: &mut Vec<Scalar>) {
     }
 }
 
-/// What an expression looks at: columns, members of json values, whether there are rows. Of a type that is not listed it is
-/// whether there is a value.
+/// Gathers the leaves of an expression: columns, members of json values, whether there are rows. Of
+/// a type that is not listed it is whether there is a value.
 fn gather(x: &Scalar, leaves: &mut Vec<Scalar>) {
     let leaf = match (x.node(), x.ty()) {
         (Node::Column { .. }, SqlType::Other { .. }) => is(x.clone(), Is::Null, false),

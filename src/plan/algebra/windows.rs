@@ -6,20 +6,20 @@ use sql::ast::Frame;
 /// An aggregate or a window function of the list in `per_unit`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// Its name in `pg_catalog`.
+    /// Name in `pg_catalog`.
     pub name: &'static str,
     /// DISTINCT.
     pub distinct: bool,
-    /// Its argument; none for `count(*)` and for what numbers rows.
+    /// Argument; `count(*)` and calls that number rows have none.
     pub arg: Option<Scalar>,
-    /// How many rows away `lag` and `lead` look.
+    /// Number of rows between a row and the one that `lag` and `lead` look at.
     pub offset: Option<u32>,
 }
 
 /// A call over a window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Window {
-    /// What is called.
+    /// The call.
     pub call: Call,
     /// PARTITION BY, behind the unit.
     pub partition: Vec<Scalar>,
@@ -59,12 +59,12 @@ impl Sorted {
     }
 }
 
-/// What of a value an order goes by.
+/// The property of a value that an order goes by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
     /// The value: rows tie where it is equal.
     Value,
-    /// Its text, which tells numbers of different scale apart.
+    /// Text, which tells numbers of different scale apart.
     Text,
     /// A text by its bytes, whatever its collation takes for equal.
     Bytes,

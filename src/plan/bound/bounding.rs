@@ -23,7 +23,7 @@ pub enum ProvenBy {
     Unit {
         /// The table.
         table: String,
-        /// Its column.
+        /// The column.
         column: String,
     },
     /// A key and a CHECK of this table.
@@ -41,20 +41,20 @@ pub enum Whose {
     Own,
     /// The statement's, because the joins multiply rows.
     Multiplied,
-    /// That of this table, whose rows the joins keep.
+    /// The table whose rows the joins keep.
     Kept(String),
 }
 
-/// How many rows of a unit count in one group.
+/// Rows of a unit that count in one group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rows {
-    /// A unit has at most so many rows in all: proven.
+    /// A proven bound on the rows of a unit in all.
     Proven(u32, ProvenBy),
     /// Sums and counts of a unit with more are scaled down.
     Scaled(u32, Whose),
 }
 
-/// How many groups one unit can touch.
+/// Groups that one unit can touch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Groups {
     /// There is one group.
@@ -73,20 +73,21 @@ pub enum Groups {
     Spread(Spread),
     /// Groups above this number are dropped, in an order that a secret seed decides.
     Ranked(u32),
-    /// Each group is a question of its own to a stream.
+    /// Groups of which each is a question of its own to a stream.
     Each,
     /// Values are counted, of which a unit has no more than rows count, in all groups together: those above are dropped, in an
     /// order that a secret seed decides.
     Values,
 }
 
-/// How rows of one unit are bounded over all groups: a vector, one number of rows for each group, whose norm is bounded,
-/// instead of so many rows in each of so many groups.
+/// A bound on the rows of one unit over all groups: a vector, one number of rows for each group,
+/// whose norm is bounded, in place of a number of rows in each group and a number of groups.
 ///
-/// Whoever keeps to `rows` rows in each of `groups` groups keeps to it: in l₁ norm (for Laplace noise) the bound is
-/// `groups`·`rows`, in l₂ norm (for Gaussian noise) √`groups`·`rows`. Noise is the same as for those, and nobody loses a
-/// group to it. Where the owner bounds rows in all groups by less, it is `total` in l₁ norm, and √(`rows`·`total`) in l₂: the
-/// squares of numbers up to `rows` that add up to `total` add up to at most `rows` times that.
+/// A unit with at most `rows` rows in each of `groups` groups keeps to it: in l₁ norm (for Laplace
+/// noise) the bound is `groups`·`rows`, in l₂ norm (for Gaussian noise) √`groups`·`rows`. Noise is
+/// the same as for those, and no unit loses a group to it. When the owner bounds rows in all groups
+/// by less, it is `total` in l₁ norm, and √(`rows`·`total`) in l₂: the squares of numbers up to
+/// `rows` that add up to `total` add up to at most `rows` times that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spread {
     /// Groups that a unit is thought to touch.
@@ -127,19 +128,19 @@ impl Spread {
         self.rows.min(self.total)
     }
 
-    /// What the squares of a unit's rows in each group add up to, at most.
+    /// The most that the squares of a unit's rows in each group add up to.
     pub fn squares(self) -> u64 {
         let Self { groups, rows, .. } = self.in_squares();
         u64::from(groups) * u64::from(rows) * u64::from(rows)
     }
 }
 
-/// What bounds the rows of a unit over its groups.
+/// The norm that bounds the rows of a unit over its groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Norm {
-    /// They add up to at most this, and are at most so many in each group, where that is said.
+    /// The sum of rows, and the most in each group, when that is bounded.
     Sum(u32, Option<u32>),
-    /// Their squares do.
+    /// The sum of squares.
     Squares(u64),
 }
 

@@ -1,4 +1,5 @@
-//! How far noise reaches in variances, covariances and what follows from them: to first order, by derivatives.
+//! Intervals of variances, covariances and statistics that follow from them: to first order, by
+//! derivatives.
 
 use super::moment::{Moment, Variable};
 use super::statistic::Statistic;
@@ -25,7 +26,7 @@ fn decimal(x: &BigDecimal) -> f64 {
     x.to_f64().unwrap_or(f64::NAN)
 }
 
-/// What was taken off each value of a sum, less another centre.
+/// The centre that was taken off each value of a sum, less another centre.
 fn offset(released: &Released<'_>, part: usize, less: &BigDecimal) -> f64 {
     decimal(&(released.drawn.centre(part) - less))
 }
@@ -71,12 +72,12 @@ fn variance(released: &Released<'_>, m: &Moment, (sample, root): (bool, bool), v
     number
 }
 
-/// One of the means that a statistic is a function of: a released sum, by the number of rows.
+/// A mean that a statistic is a function of: a released sum, divided by the number of rows.
 struct Mean {
-    /// Its name in the texts below.
+    /// Name in the texts below.
     name: &'static str,
     part: Option<usize>,
-    /// What comes to it after the noise.
+    /// Offset that is added after the noise.
     offset: f64,
     /// The derivative of the statistic by it.
     by: String,
@@ -189,7 +190,7 @@ fn with_noise(name: &str, [variance, fourth]: &[String; 2]) -> String {
     format!("{variance} AS v{name}, {fourth} AS k{name}")
 }
 
-/// Where a statistic lies whatever the noise is, on the condition that there is one.
+/// Range of a statistic whatever the noise is, on the condition that there is one.
 fn range(m: &Moment, when: String) -> Range {
     let most = decimal(&m.x.half) * m.y.as_ref().map_or(0.0, |y| decimal(&y.half));
     let (low, high) = m.what.ends(most);

@@ -7,7 +7,7 @@ use schema::SqlType;
 /// A statistic, and the parts that it follows from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moment {
-    /// Which.
+    /// The statistic.
     pub what: Statistic,
     /// The count of the rows that enter.
     pub count: usize,
@@ -28,8 +28,8 @@ pub struct Variable {
     pub sum: Option<usize>,
     /// The sum of squares of its deviations, where it is needed and can change.
     pub squares: Option<usize>,
-    /// What deviations are taken from.
+    /// The centre that deviations are taken from.
     pub centre: BigDecimal,
-    /// How large a deviation can be.
+    /// The largest deviation.
     pub half: BigDecimal,
 }

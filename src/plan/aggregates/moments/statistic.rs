@@ -1,4 +1,4 @@
-//! Which statistics there are, and what differs between them: names, parts, text, derivatives, range and words.
+//! Statistics of moments, and their differences: names, parts, text, derivatives, range and words.
 
 use crate::aggregates::builder::{Builder, Call, Result};
 use crate::aggregates::entry::{Entry, Form};
@@ -6,7 +6,7 @@ use crate::aggregates::estimator::Output;
 use crate::noise::real::Real;
 use schema::SqlType;
 
-/// Which.
+/// A statistic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statistic {
     /// Mean square of the deviations from the mean, or n/(n-1) times it, and perhaps its root.
@@ -27,11 +27,11 @@ pub enum Statistic {
     Products,
     /// Pearson's.
     Correlation,
-    /// Its square.
+    /// Square of the correlation.
     Determination,
     /// Slope of the line of least squares.
     Slope,
-    /// Its value at 0.
+    /// Value of the line at 0.
     Intercept,
 }
 
@@ -127,9 +127,9 @@ pub(super) struct Pieces {
     pub n: String,
     /// The variances of x and y.
     pub variances: [String; 2],
-    /// Their means.
+    /// Means of both variables.
     pub means: [String; 2],
-    /// Their covariance.
+    /// Covariance of both variables.
     pub covariance: String,
 }
 
@@ -218,7 +218,7 @@ impl Statistic {
         }
     }
 
-    /// Which of the variances of x and y it divides by.
+    /// Whether it divides by the variance of x, and by that of y.
     pub(super) fn divides_by(self) -> [bool; 2] {
         match self {
             Correlation | Determination => [true, true],
@@ -227,7 +227,7 @@ impl Statistic {
         }
     }
 
-    /// What it is n times of, where it is a sum, and else 0; and what all derivatives are multiplied with.
+    /// The factor of n where the statistic is a sum, and else 0; and the factor of all derivatives.
     pub(super) fn of_rows(self) -> (&'static str, &'static str) {
         match self {
             Squares => ("s.v", "1"),
@@ -237,7 +237,7 @@ impl Statistic {
         }
     }
 
-    /// Where it lies whatever the noise is. `most`: the largest product of deviations.
+    /// Range of its values whatever the noise is. `most`: the largest product of deviations.
     pub(super) fn ends(self, most: f64) -> (f64, f64) {
         match self {
             Covariance { sample: false } => (-most, most),

@@ -69,7 +69,7 @@ impl Call<'_> {
         }
     }
 
-    /// What WITHIN GROUP orders by, of an aggregate with so many arguments before it.
+    /// The key of WITHIN GROUP, of an aggregate with `args` arguments before it.
     pub(super) fn ordered(&self, args: usize) -> Result<&OrderItem> {
         let a = self.aggregate;
         match a.within_group.as_slice() {

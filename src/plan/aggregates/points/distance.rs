@@ -1,4 +1,4 @@
-//! How far the points of a quantile's grid are apart.
+//! Distance between the points of a quantile's grid.
 
 use bigdecimal::{BigDecimal, RoundingMode, Signed, ToPrimitive, Zero};
 use schema::SqlType;

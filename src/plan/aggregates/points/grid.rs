@@ -17,7 +17,7 @@ use sql::ast::*;
 
 /// No grid has more points.
 const MOST_POINTS: u32 = 20_000;
-/// Where groups are private, of which nobody knows how many there are.
+/// Points of a grid where groups are private, so that nobody knows how many groups there are.
 pub(super) const MOST_PRIVATE_POINTS: u32 = 1_000;
 /// Nor fewer than this because there are many groups.
 const LEAST_POINTS: u32 = 16;
@@ -46,7 +46,8 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// The key of a value's nearest point, `round(x / step)`, on a grid of at most so many points that its groups allow.
+    /// The key of a value's nearest point, `round(x / step)`, on a grid of at most as many points
+    /// as its groups allow.
     pub(super) fn grid_key(
         &mut self,
         name: &str,

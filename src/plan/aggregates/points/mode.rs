@@ -22,7 +22,7 @@ use num_bigint::BigInt;
 use schema::SqlType;
 use sql::ast::*;
 
-/// How far days are apart on a grid.
+/// Distance between days on a grid.
 const SECONDS_OF_A_DAY: u32 = 86_400;
 
 pub(super) const ENTRIES: &[Entry] = &[Entry {
