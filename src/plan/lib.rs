@@ -1,4 +1,4 @@
-//! What of a statement is private, and what it costs: private relational algebra and releases.
+//! Plans: which part of a statement is private, how much one unit can change, and what that costs.
 //!
 //! No I/O. A relation is public, private (each row belongs to exactly one unit) or released. Each maximal aggregate
 //! over a private relation becomes a [`Release`]; everything above it is post-processing. What fits no rule is

@@ -144,18 +144,18 @@ pub enum Norm {
     Squares(u64),
 }
 
-/// What a bound on the rows of a unit cuts, as its owner measured it.
+/// Rows that a bound cuts, as the owner measured them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// Whose rows.
     pub table: String,
-    /// Of one unit at most so many count.
+    /// The most rows of one unit that count.
     pub most: u32,
     /// The share of all rows that does not.
     pub share: BigDecimal,
 }
 
-/// What bounds one unit's contribution.
+/// Bounds on the contribution of one unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bounding {
     rows: Rows,
@@ -168,17 +168,17 @@ pub struct Bounding {
 }
 
 impl Bounding {
-    /// What is known of rows.
+    /// Bounds on rows.
     pub fn of_rows(&self) -> &Rows {
         &self.rows
     }
 
-    /// What is known of groups.
+    /// Bounds on groups.
     pub fn of_groups(&self) -> &Groups {
         &self.groups
     }
 
-    /// What is known to be cut.
+    /// Rows that are known to be cut.
     pub fn cut(&self) -> Option<&Cut> {
         self.cut.as_ref()
     }
@@ -274,8 +274,8 @@ impl Bounding {
     }
 }
 
-/// How many different values a unit adds to all groups together: no more than it has rows, where few are proven, else as many
-/// as it may touch groups.
+/// Number of different values that a unit adds to all groups together: no more than it has rows,
+/// when few are proven, else as many as it may touch groups.
 pub(crate) fn of_values(source: &PrivateSource, policy: &Policy, settings: &Settings) -> Bounding {
     let base = bound(source, policy, settings, &[], Number::Public(1), false);
     let most = settings.max_groups.max(1);
@@ -287,14 +287,14 @@ pub(crate) fn of_values(source: &PrivateSource, policy: &Policy, settings: &Sett
     Bounding { rows, groups, cut: None, counts_units: false, has_keys: true }
 }
 
-/// How many groups there are.
+/// Number of groups.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Number {
-    /// So many, all of them public.
+    /// A number of groups that are all public.
     Public(usize),
     /// As many as there are rows, each bounded as a public one is: cells of private groups.
     Any,
-    /// Nobody knows: groups are private, and selected.
+    /// Private groups, which are selected: their number is unknown.
     Private,
 }
 

@@ -1,4 +1,4 @@
-//! How much one unit can change, and how much work its rows can make.
+//! Bounds on the change that one unit can make, and on the work that its rows can make.
 
 pub mod bounding;
 pub mod work;

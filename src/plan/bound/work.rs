@@ -1,12 +1,14 @@
-//! How much work one private row can make (soundness rule 38): the time of a statement must not tell of chosen rows more
-//! than it does of any.
+//! Work that one private row can make (soundness rule 38): the time of a statement must not tell of
+//! chosen rows more than it does of any.
 //!
-//! A row meets rows of public tables. Those that a key fixes are one each; of the others there are as many as the table
-//! has, or as share a value of the column that is equated. These numbers are public. Their product is the fan-out, and
-//! each of these combinations is looked at by the expressions of the statement, whose steps the table of `expr` bounds.
+//! A row meets rows of public tables. A table whose key is fixed has one; of the others a row meets
+//! all rows of the table, or all that share a value of the column that is equated. These numbers
+//! are public. Their product is the fan-out, and each of these combinations is looked at by the
+//! expressions of the statement, whose steps the table of `expr` bounds.
 //!
-//! It meets rows of its own unit, too: one where a key fixes it, few where a subquery numbers them, and else all, which is
-//! why they are read through a cap (`plan::normalise::cap`). One relation of a join needs none: each of its rows is there anyway.
+//! A row meets rows of its own unit, too: one when a key fixes it, few when a subquery numbers
+//! them, and else all, which is why they are read through a cap (`plan::normalise::cap`). One
+//! relation of a join needs none: each of its rows is there anyway.
 
 use crate::Size;
 use crate::algebra::equivalence_classes::compared_exactly;

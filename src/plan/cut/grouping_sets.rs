@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 
 type Result<T> = std::result::Result<T, Stop>;
 
-/// How one SELECT with grouping sets is put together from releases.
+/// A SELECT with grouping sets, put together from releases.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupingSets {
     /// The SELECT.
@@ -37,7 +37,7 @@ pub struct GroupingSets {
 }
 
 impl GroupingSets {
-    /// Which keys rows of a set are not grouped by: a bit for each, from the first key's 1.
+    /// Keys that rows of a set are not grouped by: a bit for each, from the first key's 1.
     pub fn missing(&self, set: &GroupingSet) -> u32 {
         (0..self.keys.len()).filter(|i| !set.keys.contains(i)).fold(0u32, |g, i| g | 1 << i)
     }
@@ -46,13 +46,14 @@ impl GroupingSets {
 /// The rows of one grouping set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupingSet {
-    /// Its keys, as places in [`GroupingSets::keys`], ascending.
+    /// Keys of the set, as places in [`GroupingSets::keys`], ascending.
     pub keys: Vec<usize>,
     /// The releases that it comes from: those of this [`Release::set`].
     pub of: usize,
     /// The keys of these releases, as places in [`GroupingSets::keys`].
     pub of_keys: Vec<usize>,
-    /// How many released groups are added up to one of its own, at most; None where it has a release of its own.
+    /// Number of released groups that are added up to one of its own, at most; None when it has a
+    /// release of its own.
     pub added: Option<usize>,
 }
 

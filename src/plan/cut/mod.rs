@@ -1,5 +1,5 @@
-//! Which part of a statement is private, which is released, and where the border lies: each maximal aggregate over private
-//! rows is a release, and what is above it finishes released rows.
+//! The border between private and released: each maximal aggregate over private rows is a release,
+//! and what is above it finishes released rows.
 
 pub mod grouping_sets;
 pub mod stages;
@@ -78,9 +78,9 @@ struct Walk<'a> {
 
 /// A statement whose private parts are releases.
 pub(crate) struct Cut {
-    /// Its releases, in the order of the text.
+    /// Releases, in the order of the text.
     pub releases: Vec<Release>,
-    /// What of it is released before other releases are read.
+    /// Stages, which are released before other releases are read.
     pub stages: Vec<Stage>,
     /// SELECTs with grouping sets.
     pub grouping_sets: Vec<GroupingSets>,

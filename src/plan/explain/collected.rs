@@ -1,5 +1,5 @@
-//! What is said of estimates over what was collected: whose guarantee it is, how they are made, and how wrong they are. From
-//! public parameters only: how many reports there are is not looked at.
+//! Words about estimates over collected relations: whose guarantee it is, how they are made, and
+//! how wrong they are. From public parameters only: the number of reports is not looked at.
 
 use crate::Plan;
 use bigdecimal::ToPrimitive;
@@ -16,7 +16,7 @@ pub fn of<'p>(plan: &Plan, policy: &'p Policy) -> Vec<&'p Collect> {
     policy.collects.iter().filter(asked).collect()
 }
 
-/// What whoever asks is told with the answer; `consistent` where estimates were made so.
+/// The notice that comes with an answer; `consistent` when estimates were made so.
 pub fn notice(collects: &[&Collect], consistent: bool) -> Option<String> {
     let names: Vec<String> = collects.iter().map(|c| format!("\"{}\"", c.name)).collect();
     let first = collects.first()?;
@@ -28,7 +28,7 @@ pub fn notice(collects: &[&Collect], consistent: bool) -> Option<String> {
     ))
 }
 
-/// What EXPLAIN says of estimates that the session has made consistent.
+/// The sentence of EXPLAIN about estimates that the session has made consistent.
 pub fn bias(collects: &[&Collect], consistent: bool) -> Option<String> {
     (consistent && !collects.is_empty()).then(|| {
         "noisegate.consistent is on: estimates are the nearest (least squares) of which none is below 0 and all together are the number of \
@@ -37,7 +37,7 @@ pub fn bias(collects: &[&Collect], consistent: bool) -> Option<String> {
     })
 }
 
-/// What EXPLAIN says.
+/// The sentences of EXPLAIN.
 pub fn sentences(collect: &Collect) -> Vec<String> {
     let columns: Vec<String> = collect.columns.iter().map(column).collect();
     let mut said = vec![

@@ -17,7 +17,7 @@ use policy::{Policy, Privacy};
 use sql::ast::{Aggregate, BindingId, Bindings, Expr, ExprKind, Origin, Rule};
 use sql::names::output_name;
 
-/// What is paid for and read first, and what it costs.
+/// Lines about stages: the releases that are paid for and read first, and their price.
 pub(super) fn stages(out: &mut Vec<String>, plan: &Plan, charge: &Charge) {
     if plan.stages.is_empty() {
         return;
@@ -261,7 +261,7 @@ fn share(r: &Release, plan: &Plan) -> Option<String> {
     Some(format!("  Share of the statement's price: {:.0} % of {unit}", 100.0 * own / whole))
 }
 
-/// What the number of an aggregate is called.
+/// Name of an aggregate's number.
 pub fn name(aggregate: &Aggregate, bindings: &Bindings) -> String {
     let written = output_name(&Expr::new(ExprKind::Aggregate(Box::new(aggregate.clone())), None), bindings);
     match aggregate.origin {
@@ -320,7 +320,7 @@ fn chosen(out: &mut Vec<String>, r: &Release, cells: &Cells, points: &dp::Points
     ));
 }
 
-/// What one row can make the database do, in words.
+/// Work that one row can make the database do, in words.
 pub(crate) fn work(w: &Work) -> Option<String> {
     let steps = match w.steps {
         0 => None,
@@ -340,8 +340,8 @@ pub(crate) fn work(w: &Work) -> Option<String> {
     Some(format!("  Work: a row {of_a_row}"))
 }
 
-/// What bounds cut: rows where it was measured, from where on counts and sums are too low; and distinct values, where units may
-/// have more than count.
+/// Words about cuts: rows, when they were measured, from which on counts and sums are too low; and
+/// distinct values, when units may have more than count.
 pub fn bias(r: &Release) -> Option<String> {
     if *r.bounding.of_groups() == Groups::Values {
         let added = r.parts.iter().any(|p| p.kind.adds_values());
@@ -363,7 +363,7 @@ pub fn bias(r: &Release) -> Option<String> {
     })
 }
 
-/// How a unit's contribution is bounded, in words. `norm`: in which its rows are spread over groups.
+/// Bounds on a unit's contribution, in words. `norm`: in which its rows are spread over groups.
 pub fn bounds(b: &Bounding, norm: Option<Norm>) -> Vec<String> {
     match norm {
         Some(Norm::Sum(n, each)) => {
@@ -426,7 +426,7 @@ pub fn bounds(b: &Bounding, norm: Option<Norm>) -> Vec<String> {
     std::iter::once(rows).chain(groups).collect()
 }
 
-/// What is read, whose it is, and what the joins were given.
+/// Lines about relations: which are read, whose they are, and which conditions joins were given.
 pub(crate) fn relations(out: &mut Vec<String>, source: &PrivateSource, policy: &Policy) {
     let scan_of = |b: BindingId| source.scans.iter().chain(&source.inside).find(|s| s.binding == b);
     let table_of = |s: &Scan| s.table().and_then(|t| policy.tables.get(t));
@@ -504,7 +504,8 @@ pub fn parameter(distribution: &Distribution, unit: &str) -> String {
     }
 }
 
-/// What the answer can tell about a person: from ε, or from ρ at the policy's δ of a statement where noise is Gaussian.
+/// Meaning of a charge for a person: from ε, or from ρ at the policy's δ of a statement when noise
+/// is Gaussian.
 pub(super) fn meaning(charge: &dp::Charge, policy: &Policy) -> Meaning {
     let selection = up(approximate(&charge.selection_delta));
     match Notion::Zcdp.price(charge) {
@@ -517,7 +518,7 @@ pub(super) fn meaning(charge: &dp::Charge, policy: &Policy) -> Meaning {
     }
 }
 
-/// What all answers of a stream can tell about a person.
+/// Meaning of all answers of a stream for a person.
 pub(crate) fn meaning_of_stream(charge: &dp::Charge, delta: &Ratio) -> Meaning {
     Meaning::of(up(approximate(&charge.epsilon)), up(approximate(delta)))
 }

@@ -59,7 +59,7 @@ pub fn lines(plan: &Plan, question: &Question, standing: &str, policy: &Policy) 
     out
 }
 
-/// How wrong the answer may be, and what is cut.
+/// Sentences about the error of the answer, and about what is cut.
 pub fn sentences(plan: &Plan, question: &Question, policy: &Policy) -> Vec<String> {
     let [release] = plan.releases.as_slice() else { return Vec::new() };
     let mut accuracy = accuracy(question, release);
@@ -102,7 +102,7 @@ impl Question {
         self.stream.alpha(self.questions, self.beta) * self.comparison.sensitivity() as f64 * grid
     }
 
-    /// What opening its stream costs.
+    /// Price of opening the stream.
     pub fn opening(&self) -> String {
         let delta = match self.stream.plan().ok().and_then(|p| p.guarantee().delta().copied()) {
             Some(d) => format!(" and delta {:.3e}", *d.numer() as f64 / *d.denom() as f64),

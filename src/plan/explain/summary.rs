@@ -1,5 +1,5 @@
-//! A plan in sentences for whoever asks: how wrong the answer will be, and what is cut. From public data only (soundness
-//! rule 30), like the numbers in [`crate::explain`].
+//! A plan in sentences: how wrong the answer will be, and what is cut. From public data only
+//! (soundness rule 30), like the numbers in [`crate::explain`].
 
 use crate::Plan;
 use crate::aggregates::Output;
@@ -13,7 +13,8 @@ use policy::Policy;
 use sql::ast::{Aggregate, Expr, ExprKind};
 use sql::names::derive;
 
-/// How wrong the answer will be, and what is cut; of what costs nothing, what it is.
+/// Sentences about the error of the answer, and about what is cut; of a plan that costs nothing,
+/// what it is.
 pub fn sentences(plan: &Plan, policy: &Policy) -> Vec<String> {
     let collected = super::collected::of(plan, policy);
     let estimated = || collected.iter().flat_map(|c| super::collected::sentences(c));

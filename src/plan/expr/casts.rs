@@ -300,7 +300,7 @@ fn in_type(x: &Scalar, to: &SqlType, print: Print) -> String {
     }
 }
 
-/// What clocks of the session's zone show at a moment; a time without a zone as it is.
+/// The local time of a moment in the session's zone; a time without a zone as it is.
 pub(super) fn local(x: &Scalar, print: Print) -> String {
     match x.facts.ty {
         SqlType::Timestamptz => zoned(&print(x)),

@@ -152,8 +152,8 @@ pub(super) fn choice(which: Choice, list: Vec<Scalar>) -> Result<Scalar, Value> 
     Ok(Scalar::of(Node::Choice(which, list), facts))
 }
 
-/// One column of all branches of a set operation, whose type is `ty`: named `name` under `binding`. None where floats
-/// meet other numbers, which PostgreSQL would cast.
+/// A column of all branches of a set operation, whose type is `ty`: named `name` under `binding`.
+/// None when floats meet other numbers, which PostgreSQL would cast.
 pub(crate) fn united(each: &[&Scalar], ty: SqlType, binding: BindingId, name: String) -> Option<Scalar> {
     let typed = || each.iter().filter(|s| !matches!(s.node, Node::Null));
     if !ty.is_number() && each.iter().any(|s| s.facts.phys != Phys::Other) {

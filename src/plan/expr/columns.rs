@@ -1,4 +1,4 @@
-//! What lowering is told of columns, and of what stands in an expression beside them.
+//! Columns, and other surroundings of an expression, as lowering knows them.
 
 use super::refusal::Result;
 use super::scalar::Scalar;
@@ -10,7 +10,7 @@ use sql::ast::{BindingId, Expr, Query};
 pub(crate) struct ColumnInfo<'a> {
     /// The policy's column.
     pub column: &'a policy::Column,
-    /// It can be NULL, by itself or by an outer join.
+    /// The column can be NULL, by itself or by an outer join.
     pub nullable: bool,
     /// A public domain that follows from where it is (a public table's column).
     pub public_table: Option<usize>,

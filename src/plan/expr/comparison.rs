@@ -238,7 +238,7 @@ pub(super) fn text(node: &Node, print: Print) -> String {
     }
 }
 
-/// How an operator is written.
+/// Text of an operator.
 pub fn operator(op: BinaryOp) -> &'static str {
     match op {
         BinaryOp::Add => "+",

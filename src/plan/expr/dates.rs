@@ -264,7 +264,7 @@ fn nullable(args: &[Scalar]) -> bool {
     args.iter().any(|x| x.facts.nullable)
 }
 
-/// Both ends moved by a function that keeps their order.
+/// Ends of an interval, both moved by a function that keeps their order.
 pub(super) fn moved(i: &Interval, f: impl Fn(i64) -> Option<i64>, by: i64) -> Interval {
     let ends = micros(i).and_then(|(lo, hi)| Some((f(lo)?.checked_sub(by)?, f(hi)?.checked_add(by)?)));
     ends.map_or_else(Interval::default, |(lo, hi)| Interval::new(lo, hi))

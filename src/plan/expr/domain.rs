@@ -18,7 +18,7 @@ pub enum Domain {
     Table {
         /// Index of the table in the policy.
         table: usize,
-        /// Its column.
+        /// Name of the column.
         column: String,
         /// Of these of its rows.
         only: Option<Rows>,
@@ -72,7 +72,7 @@ pub struct Rows {
 /// See [`Domain::Image`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Image {
-    /// What it is a function of.
+    /// Bases that the image is a function of.
     pub bases: Vec<Base>,
     /// The expression, with the column `y0.k`, `y1.k`, … in the place of each base ([`super::StandIn::Base`]).
     pub of: Scalar,
@@ -85,9 +85,9 @@ pub struct Image {
 /// A part of a key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Base {
-    /// Its type.
+    /// Type of the base.
     pub ty: SqlType,
-    /// Its values, NULL aside.
+    /// Values of the base, NULL aside.
     pub domain: Domain,
     /// NULL is one of them.
     pub null: bool,
@@ -203,7 +203,7 @@ impl Domain {
         }
     }
 
-    /// How many values its text lists one by one; what the kernel counts.
+    /// Number of values that the text lists one by one; the kernel counts them.
     pub fn listed(&self) -> Option<usize> {
         match self {
             Domain::Bool | Domain::Values(_) => self.enumerated(),

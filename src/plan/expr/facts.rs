@@ -1,16 +1,13 @@
-//! What is known of an expression's values, and how surely.
+//! Facts about an expression's values, and how sure they are.
 //!
-//! *Proven* facts follow from the text that PostgreSQL runs and from what the schema enforces, whatever the rows hold.
-//! *Declared* facts follow from the policy or from what the analyst wrote, and may be false for a row. They are different
-//! types: overflow, divisors, integer widths and nullness take proven facts only, and the one way from declared to proven
-//! is a clamp, which is printed (soundness rule 36).
+//! *Proven* facts follow from the text that PostgreSQL runs and from what the schema enforces, whatever the rows hold. *Declared* facts follow from the policy or from what the analyst wrote, and may be false for a row. They are different types: overflow, divisors, integer widths and nullness take proven facts only, and the one way from declared to proven is a clamp, which is printed (soundness rule 36).
 
 use crate::expr::domain::Domain;
 use crate::expr::interval::Interval;
 use bigdecimal::BigDecimal;
 use schema::SqlType;
 
-/// How the text of a scalar is typed in PostgreSQL, where that differs from what the analyst sees.
+/// Type of a scalar's text in PostgreSQL, when it differs from the type that the analyst sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phys {
     /// An integer that arithmetic may treat as int8: its proven span is within ±2^62.
@@ -23,20 +20,22 @@ pub enum Phys {
     Other,
 }
 
-/// Which one it is of several values that are equal without being the same: `0` and `-0`, a day and 24 hours.
+/// Spelling of a value among several that are equal without being the same: `0` and `-0`, a day and
+/// 24 hours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spelling {
     /// The rows of its unit say it.
     Own,
-    /// How they lie on disk, with rows of other units between them (soundness rule 48): nothing may show it.
+    /// Any spelling: it depends on how rows lie on disk, with rows of other units between them
+    /// (soundness rule 48), and nothing may show it.
     Any,
 }
 
-/// Where the value of the printed text lies, whatever the rows hold (or NULL, where that is possible).
+/// Range of the printed text's value, whatever the rows hold (or NULL, when that is possible).
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Proven(Interval);
 
-/// Where the owner or the analyst says that the value lies.
+/// Range of the value by the word of the owner or the analyst.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Declared(Interval);
 
@@ -61,7 +60,7 @@ impl Proven {
         &self.0
     }
 
-    /// Both ends, if both are finite.
+    /// The two ends, when both are finite.
     pub fn finite(&self) -> Option<(&BigDecimal, &BigDecimal)> {
         self.0.finite()
     }
@@ -79,12 +78,12 @@ impl Proven {
 }
 
 impl Declared {
-    /// What somebody says.
+    /// A range by somebody's word.
     pub fn says(interval: Interval) -> Self {
         Self(interval)
     }
 
-    /// What is proven may be said.
+    /// A proven range, which may be declared as well.
     pub(super) fn of(proven: &Proven) -> Self {
         Self(proven.0.clone())
     }
@@ -102,13 +101,13 @@ impl Declared {
         &self.0
     }
 
-    /// Both ends, if both are finite.
+    /// The two ends, when both are finite.
     pub fn finite(&self) -> Option<(&BigDecimal, &BigDecimal)> {
         self.0.finite()
     }
 }
 
-/// What is known of a scalar. Made by the constructors of this folder alone.
+/// Facts about a scalar. Made by the constructors of this folder alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
     /// The type that PostgreSQL gives the analyst's expression.
@@ -125,7 +124,7 @@ pub struct Facts {
     pub(super) binned: bool,
     /// Values that compare equal are the same bytes, or are made so before they are shown (soundness rule 4).
     pub(super) canonical: bool,
-    /// Which of several that are equal it is; of a number that is computed with, it says nothing.
+    /// Spelling among equal values; of a number that is computed with, it says nothing.
     pub(super) spelling: Spelling,
     /// A public domain of its values (without NULL, which `nullable` adds).
     pub(super) domain: Option<Domain>,
@@ -133,9 +132,10 @@ pub struct Facts {
     pub(super) nan_is_end: bool,
     /// Proven: no more digits than this stand after the point of a number.
     pub(super) scale: u32,
-    /// Proven: a text has at most so many characters.
+    /// Proven: the most characters of a text.
     pub(super) longest: u64,
-    /// Proven: evaluating the text for one row takes at most so many steps of about a nanosecond, subqueries aside.
+    /// Proven: the most steps, of about a nanosecond each, that evaluating the text for one row
+    /// takes, subqueries aside.
     pub(super) cost: u64,
 }
 
@@ -217,7 +217,7 @@ impl Facts {
     }
 }
 
-/// What a whole-number type can hold; no bounds for other types.
+/// Range of a whole-number type; no bounds for other types.
 pub fn type_span(ty: &SqlType) -> Interval {
     match ty {
         SqlType::Int2 => Interval::new(i64::from(i16::MIN), i64::from(i16::MAX)),
@@ -237,6 +237,6 @@ pub(super) fn num_limit() -> BigDecimal {
     BigDecimal::new(1.into(), -60)
 }
 
-/// Lattices finer than this are forgotten, and numbers of private rows are rounded to so many digits after the point
-/// before anything is computed with them: a numeric may have 16,383 of them.
+/// Digits after the point of the finest lattice that is remembered. Numbers of private rows are
+/// rounded to as many before anything is computed with them: a numeric may have 16,383.
 pub(super) const FINEST: i64 = 60;

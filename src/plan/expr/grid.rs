@@ -81,7 +81,7 @@ impl GridValue {
         &self.grid
     }
 
-    /// What is taken off each value, in steps.
+    /// The centre that is taken off each value, in steps.
     pub fn centre(&self) -> i128 {
         self.centre
     }
@@ -122,8 +122,8 @@ impl GridValue {
         self.bound() < 1 << 31
     }
 
-    /// One row's value in steps, less the centre; NULL where the argument is. Its outermost operation is a clamp to the
-    /// ends, but for a cast to an integer type that holds them.
+    /// Text of a row's value in steps, less the centre; NULL when the argument is. Its outermost
+    /// operation is a clamp to the ends, but for a cast to an integer type that holds them.
     pub fn text(&self, relation: Relation) -> String {
         self.printed(&|x: &Scalar| x.text(relation))
     }

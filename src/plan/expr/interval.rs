@@ -22,12 +22,12 @@ impl Interval {
         Self { lo: Some(lo.into()), hi: Some(hi.into()) }
     }
 
-    /// One point.
+    /// An interval of one point.
     pub fn point(x: BigDecimal) -> Self {
         Self { lo: Some(x.clone()), hi: Some(x) }
     }
 
-    /// Both ends, if both are finite.
+    /// The two ends, when both are finite.
     pub fn finite(&self) -> Option<(&BigDecimal, &BigDecimal)> {
         Some((self.lo.as_ref()?, self.hi.as_ref()?))
     }
@@ -145,7 +145,7 @@ impl Interval {
         }
     }
 
-    /// Rounding at so many digits (negative: tens, hundreds), each end in the given mode.
+    /// Rounding at `digits` digits (negative: tens, hundreds), each end in the given mode.
     pub fn round(&self, digits: i64, mode: RoundingMode) -> Self {
         let f = |x: &Option<BigDecimal>| x.as_ref().map(|x| x.with_scale_round(digits, mode));
         Self { lo: f(&self.lo), hi: f(&self.hi) }
@@ -159,7 +159,7 @@ impl Interval {
         }
     }
 
-    /// What lies in both; None where nothing does.
+    /// The intersection of both; None when it is empty.
     pub fn intersect(&self, o: &Self) -> Option<Self> {
         let pick = |a: &Option<BigDecimal>, b: &Option<BigDecimal>, larger: bool| match (a, b) {
             (Some(a), Some(b)) => Some(if (a > b) == larger { a.clone() } else { b.clone() }),

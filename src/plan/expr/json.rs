@@ -81,7 +81,7 @@ pub(super) fn member(op: BinaryOp, left: &Expr, right: &Expr, env: &dyn Columns,
     Scalar::apply(&MEMBER, vec![x], Param::Path(Box::new(path.clone()))).map_err(|r| r.at(pos))
 }
 
-/// Where the policy says that a member lies as a number: in its range, or among its values.
+/// The policy's range of a member as a number: declared as such, or that of its values.
 pub(super) fn declared_range(x: &Scalar) -> Option<Interval> {
     let Node::Apply(_, _, Param::Path(path)) = &x.node else { return None };
     if let Some((low, high)) = &path.range {

@@ -12,7 +12,8 @@ pub(crate) fn number(x: Scalar, pos: Pos) -> Result<Scalar> {
     ready(x, pos)
 }
 
-/// `x - centre`, where `x` is first rounded to so many digits, if any are given: products of long numbers are slow.
+/// `x - centre`, where `x` is first rounded to `digits` digits, when they are given: products of
+/// long numbers are slow.
 pub(crate) fn deviation(x: Scalar, centre: &BigDecimal, digits: Option<i64>, pos: Pos) -> Result<Scalar> {
     let x = ready(x, pos)?;
     let x = match digits {

@@ -23,7 +23,7 @@ use sql::ast::*;
 
 /// A part of FROM whose units are found.
 pub(crate) struct Block {
-    /// Its joins.
+    /// Joins of the block.
     pub tree: Tree,
     /// Properties of the part.
     pub props: Props,

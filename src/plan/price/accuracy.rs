@@ -88,9 +88,9 @@ pub fn half_width(plan: &Plan, confidence: u32) -> Result<f64, ClientError> {
 /// A number of the outermost SELECT that is a count or a sum, or that many times it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Number {
-    /// Its release.
+    /// Place of the release.
     pub release: usize,
-    /// Which of its aggregates.
+    /// Place of the aggregate.
     pub output: usize,
 }
 
@@ -106,7 +106,7 @@ impl Number {
         self.of(plan).and_then(width).unwrap_or(f64::INFINITY)
     }
 
-    /// Its value in one group, from those of the release's integers.
+    /// Value of the number in one group, from those of the release's integers.
     pub fn value(self, plan: &Plan, integer: impl Fn(usize) -> Option<i128>) -> Option<f64> {
         self.of(plan).and_then(|(r, output)| output.value(&r.drawn(), integer))
     }

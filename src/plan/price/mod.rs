@@ -1,4 +1,5 @@
-//! What a statement costs: its noise, the charge that follows from it, and which price buys which accuracy.
+//! Prices of statements: noise, the charge that follows from it, and the price that buys an
+//! accuracy.
 
 pub mod accuracy;
 pub mod proposals;

@@ -10,7 +10,7 @@ const LEAST_MANTISSA: u32 = 100;
 const LEAST_EXPONENT: u32 = 9;
 const DECADES: u32 = 12;
 
-/// How many proposals there are.
+/// Number of proposals.
 pub const ALL: u32 = DECADES * MANTISSAS;
 
 /// Numbers of three digits, in ascending order, from 0 to below [`ALL`].

@@ -34,7 +34,7 @@ use sql::ast::*;
 /// The plan of a bound's choice.
 #[derive(Clone, Debug)]
 pub struct RowChoice {
-    /// One release, of one point.
+    /// A plan of one release, of one point.
     pub plan: Plan,
     /// The bounds that its points stand for, ascending.
     bounds: Vec<u32>,
@@ -61,9 +61,10 @@ pub fn bounds(most: u32) -> Vec<u32> {
     all
 }
 
-/// How the bound of a statement is chosen: among those up to `most`. Or why it is not, in words that end a sentence.
+/// The choice of a statement's bound among those up to `most`. Or why there is none, in words that
+/// end a sentence.
 ///
-/// What is decided here follows from text, policy and settings.
+/// All that is decided here follows from text, policy and settings.
 ///
 /// # Errors
 /// The rows of a unit cannot be counted within the limits on work.

@@ -1,4 +1,4 @@
-//! What of a statement's price falls to some of its releases.
+//! Shares of a statement's price that fall to some of its releases.
 
 use crate::Plan;
 use bigdecimal::{ToPrimitive, Zero};

@@ -10,7 +10,7 @@ use sql::ast::*;
 use sql::names::truncate;
 use std::collections::BTreeSet;
 
-/// Which items of the outermost SELECT have an interval beside them, by their places before.
+/// Items of the outermost SELECT that have an interval beside them, by their places before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Intervals {
     beside: Vec<usize>,
@@ -22,12 +22,13 @@ pub struct Intervals {
 /// Beside which items of the outermost SELECT `noisegate.intervals` puts an interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Beside {
-    /// It is off.
+    /// No interval: the setting is off.
     #[default]
     Nothing,
     /// All that have a known noise.
     Numbers,
-    /// Those that were told of, whatever noise they have: NULL where that is not known. By their places.
+    /// Intervals for the items that were told of, whatever noise they have, by their places: NULL
+    /// when the noise is unknown.
     Told(Vec<usize>),
 }
 

@@ -1,4 +1,5 @@
-//! How far noise reaches in a number before it is drawn: of what is linear in it, from public parameters alone.
+//! Half widths of intervals before noise is drawn: of numbers that are linear in it, from public
+//! parameters alone.
 
 use super::{Queries, Result, Uncertain, lost};
 use crate::aggregates::Output;

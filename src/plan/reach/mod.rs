@@ -1,11 +1,14 @@
-//! How far the noise of released numbers reaches in what is computed above them: `noisegate.low(x)`, `noisegate.high(x)`,
-//! `noisegate.stddev(x)`, and the columns that `noisegate.intervals` adds.
+//! Reach of noise: how far the noise of released numbers reaches in what is computed above them:
+//! `noisegate.low(x)`, `noisegate.high(x)`, `noisegate.stddev(x)`, and the columns that
+//! `noisegate.intervals` adds.
 //!
-//! All of it is post-processing: it follows from released values and from the public parameters of their noise, and costs
-//! nothing. [`Queries::follow`] says what a number is made of; what has no rule is refused by name, so that no interval is shown that
-//! nobody has reasons for. `emit` writes the interval down from that.
+//! All of it is post-processing: it follows from released values and from the public parameters of
+//! their noise, and costs nothing. [`Queries::follow`] takes a number apart; what has no rule is
+//! refused by name, so that no interval is shown that nobody has reasons for. `emit` writes the
+//! interval down from that.
 //!
-//! What noise did is told, and nothing else: of clamping and scaling, which EXPLAIN tells, an interval knows nothing.
+//! Intervals are about noise, and nothing else: of clamping and scaling, which EXPLAIN tells, they
+//! know nothing.
 
 pub mod columns;
 pub mod half_width;
@@ -26,22 +29,23 @@ use std::collections::{BTreeMap, BTreeSet};
 pub enum Uncertain<'p> {
     /// Without noise.
     Exact(&'p Expr),
-    /// One of the analyst's aggregates over private rows.
+    /// An aggregate of the analyst's over private rows.
     Released {
         /// The first release of its SELECT, which names the row.
         row: usize,
-        /// Its own release.
+        /// Place of the release.
         from: usize,
-        /// How it is computed.
+        /// The estimator.
         output: &'p Output,
     },
-    /// One of the analyst's aggregates in rows of grouping sets, which have noise of their own in each.
+    /// An aggregate of the analyst's in rows of grouping sets, which have noise of their own in
+    /// each.
     OfSets {
         /// The first release of its SELECT, which names the row.
         row: usize,
         /// The sets.
         sets: &'p GroupingSets,
-        /// Its place among their aggregates.
+        /// Place among the aggregates of the sets.
         aggregate: usize,
         /// The released integers, as those of the first set.
         parts: BTreeSet<Part>,
@@ -54,7 +58,7 @@ pub enum Uncertain<'p> {
         binding: BindingId,
         /// The SELECT that it is an item of.
         select: &'p Select,
-        /// Its place there.
+        /// Place of the item there.
         item: usize,
         /// All releases and parts that it is from.
         parts: BTreeSet<Part>,
@@ -80,7 +84,7 @@ pub enum Uncertain<'p> {
     Product(&'p Expr, Box<[Uncertain<'p>; 2]>),
     /// `x / y`
     Quotient(&'p Expr, Box<[Uncertain<'p>; 2]>),
-    /// The sum, or the mean, of so many rows.
+    /// The sum, or the mean, of a number of rows.
     Total {
         /// The aggregate, or the window function.
         expr: &'p Expr,
@@ -95,12 +99,12 @@ pub enum Uncertain<'p> {
         expr: &'p Expr,
         /// Of each row.
         of: Box<Uncertain<'p>>,
-        /// How many rows before.
+        /// Number of rows before.
         by: i64,
     },
 }
 
-/// Where an expression stands.
+/// Place of an expression in a statement.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// The first release of its SELECT, if that stands for one.
@@ -118,7 +122,7 @@ impl Place {
     }
 }
 
-/// What is known of a statement's queries.
+/// Queries of a statement, by what noise needs to know of them.
 pub struct Queries<'p> {
     plan: &'p Plan,
     /// Those of derived tables and CTEs, by binding.
@@ -146,7 +150,7 @@ impl std::convert::From<Lost> for ClientError {
 }
 
 impl Lost {
-    /// What it is, and where.
+    /// The reason, and its position.
     pub fn what(&self) -> (Unfollowed, Pos) {
         (self.what, self.pos)
     }
@@ -182,7 +186,7 @@ impl<'p> Queries<'p> {
         found
     }
 
-    /// Where the items of a SELECT stand.
+    /// Place of the items of a SELECT.
     pub fn place(&self, select: &Select) -> Place {
         let release = self.plan.releases.iter().position(|r| r.select == select.id);
         let aggregates = select.items.iter().any(|i| has_aggregate(&i.expr));
@@ -225,7 +229,7 @@ impl<'p> Queries<'p> {
         known.then(|| Expr::new(ExprKind::Aggregate(Box::new(a)), e.pos))
     }
 
-    /// What a number is made of.
+    /// Takes a number apart into released ones.
     ///
     /// # Errors
     /// There is no rule for how noise moves through it.

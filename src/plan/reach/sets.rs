@@ -15,7 +15,8 @@ use std::collections::BTreeMap;
 pub type Place = (usize, usize);
 
 impl GroupingSets {
-    /// Where an aggregate, by its place, comes from in a set: a release, by its place among all, and how it is computed.
+    /// The source of an aggregate, by its place, in a set: a release, by its place among all, and
+    /// the estimator.
     pub fn released<'r>(
         &self,
         all: &'r [Release],

@@ -10,24 +10,24 @@ use crate::expr::Scalar;
 use crate::groups::key::Key;
 use sql::ast::{Aggregate, SelectId};
 
-/// One maximal private aggregate.
+/// A release: one maximal private aggregate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Release {
     /// The SELECT it stands for.
     pub select: Option<SelectId>,
-    /// Which of the SELECT's grouping sets it is of; 0 where there is one.
+    /// Place among the SELECT's grouping sets; 0 when there is one.
     pub set: usize,
     /// The private relation.
     pub source: PrivateSource,
     /// Group keys.
     pub keys: Vec<Key>,
-    /// How many groups there are, of public ones.
+    /// Number of groups, when they are public.
     pub groups: Option<usize>,
     /// All groups come back; else they are selected by a threshold.
     pub public_groups: bool,
     /// Why groups are public or private, for EXPLAIN.
     pub groups_why: String,
-    /// What makes private groups public, for those who miss some.
+    /// A remedy for those who miss private groups: what makes them public.
     pub groups_remedy: String,
     /// Conditions over the keys ([`crate::expr::StandIn::Key`]) that narrow the public domain.
     pub only: Vec<Scalar>,
@@ -37,13 +37,13 @@ pub struct Release {
     pub outputs: Vec<(Aggregate, Output)>,
     /// Contribution bounding.
     pub bounding: Bounding,
-    /// Where points are chosen: the last key is the point, and there is a part for each choice.
+    /// Cells of points: the last key is the point, and there is a part for each choice.
     pub cells: Option<Cells>,
     /// ORDER BY a count DESC LIMIT k, where groups are public.
     pub ranking: Option<Ranking>,
-    /// Which of the rounds it is, from 0, where keys alone are selected in rounds.
+    /// Number of the round, from 0, when keys alone are selected in rounds.
     pub round: Option<usize>,
-    /// What one row can make PostgreSQL do.
+    /// Work that one row can make PostgreSQL do.
     pub work: Work,
     /// The stages whose values its rows are compared with, by their indexes in [`crate::Plan::stages`].
     pub given: Vec<usize>,
@@ -80,17 +80,18 @@ impl Release {
         (groups, part.in_one_group(rows).unwrap_or(part.linf))
     }
 
-    /// How many groups are chosen, where not all of them are released.
+    /// Number of groups that are chosen, when not all of them are released.
     pub fn top(&self) -> Option<u32> {
         self.ranking.as_ref().filter(|r| r.chosen).map(|r| r.k)
     }
 
-    /// Which of its groups come back is decided by a threshold.
+    /// A threshold decides which of its groups come back.
     pub fn selects(&self) -> bool {
         !self.public_groups && !self.is_within()
     }
 
-    /// Its groups are private, and those that its first release selects: points are chosen, or values counted, in no others.
+    /// Groups are private, and those that the first release of the same rows selects: points are
+    /// chosen, or values counted, in no others.
     pub fn is_within(&self) -> bool {
         !self.public_groups && (self.cells.is_some() || self.values().is_some())
     }
@@ -113,12 +114,12 @@ impl Release {
         self.parts.first()?.kind.values()
     }
 
-    /// Its parts with their noise.
+    /// Parts with their noise.
     pub fn drawn(&self) -> Drawn<'_> {
         self.added_up(1)
     }
 
-    /// Its parts with their noise, where so many groups of it are added up.
+    /// Parts with their noise, when `groups` groups of the release are added up.
     pub fn added_up(&self, groups: usize) -> Drawn<'_> {
         Drawn { parts: &self.parts, spec: &self.spec, cells: self.cells.as_ref(), groups }
     }
@@ -149,7 +150,8 @@ impl Release {
         self.source.scans.len() > 1
     }
 
-    /// How many rows of a unit a group has matters: it does not where private groups are selected, and nothing else.
+    /// The number of a unit's rows in a group matters: it does not when private groups are
+    /// selected, and nothing else.
     pub fn counts_rows(&self) -> bool {
         !self.selects() || !self.parts.is_empty()
     }
@@ -160,12 +162,12 @@ impl Release {
     }
 }
 
-/// What became of ORDER BY and LIMIT.
+/// The fate of ORDER BY and LIMIT.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranking {
     /// LIMIT.
     pub k: u32,
-    /// So many groups are chosen; else all of them are released.
+    /// The first groups are chosen; else all of them are released.
     pub chosen: bool,
     /// Why, for EXPLAIN.
     pub why: String,

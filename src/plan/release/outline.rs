@@ -1,4 +1,4 @@
-//! What a release needs noise for.
+//! Outlines of releases: the integers that need noise.
 
 use super::model::Release;
 use crate::aggregates::{Part, weights};
@@ -6,7 +6,7 @@ use crate::bound::bounding::{self, Spread};
 use dp::Sensitivity;
 
 impl Release {
-    /// What it needs noise for, where each selection gets this share of δ.
+    /// The outline of a release, each of whose selections gets this share of δ.
     pub fn outline(&self, delta: &dp::Ratio) -> dp::Outline {
         let l0 = self.top().unwrap_or_else(|| self.bounding.l0());
         // What no number holds was refused when the release was built.

@@ -20,7 +20,7 @@ pub(crate) fn limit(q: &Query) -> Option<u32> {
     }
 }
 
-/// Decides how the first k of so many groups are found, where it is these that are asked for.
+/// Decides how the first k groups are found, when these are asked for.
 pub(crate) fn decide(
     releases: &mut [Release],
     s: &Select,

@@ -19,17 +19,17 @@ impl Release {
         (0..ROUNDS).map(|round| Self { round: Some(round), ..self.clone() }).collect()
     }
 
-    /// It follows rounds that left something over.
+    /// The release follows rounds that left something over.
     pub fn is_later_round(&self) -> bool {
         self.round.is_some_and(|round| round > 0)
     }
 
-    /// What is left over after it is not selected.
+    /// The release is the last round: groups that are left over after it are not selected.
     pub fn is_last_round(&self) -> bool {
         self.round.is_some_and(|round| round + 1 == ROUNDS)
     }
 
-    /// Another round comes after it, for what it leaves over.
+    /// Another round follows, for the groups that this one leaves over.
     pub fn is_followed(&self) -> bool {
         self.round.is_some() && !self.is_last_round()
     }
@@ -63,7 +63,7 @@ impl Release {
         2 + self.given_width()
     }
 
-    /// How many values of stages it takes.
+    /// Number of values of stages that the fetch takes.
     pub fn given_width(&self) -> usize {
         self.given.iter().max().map_or(0, |last| last + 1)
     }

@@ -1,4 +1,4 @@
-//! What a SELECT computes over several of its rows.
+//! Computations of a SELECT over several of its rows.
 
 use super::subqueries::is_correlated;
 use sql::ast::*;
@@ -28,7 +28,7 @@ pub(crate) fn is_over_several(s: &Select) -> bool {
     is_grouped(s) || has_windows(s) || s.distinct != Distinct::No
 }
 
-/// What a SELECT is grouped by: SELECT DISTINCT k is GROUP BY k.
+/// Keys that a SELECT is grouped by: SELECT DISTINCT k is GROUP BY k.
 pub(crate) fn keys(s: &Select) -> Vec<Expr> {
     if is_grouped(s) || s.distinct != Distinct::All {
         return s.group_by.clone();
@@ -42,8 +42,8 @@ pub(crate) fn keys(s: &Select) -> Vec<Expr> {
     keys
 }
 
-/// What a SELECT whose groups are released is grouped by. A subquery that looks at no row around it is one value beside the
-/// groups, and makes none.
+/// Keys of a SELECT whose groups are released. A subquery that looks at no row around it is one
+/// value beside the groups, and makes none.
 pub(crate) fn released_keys(s: &Select) -> Vec<Expr> {
     let mut keys = keys(s);
     let one = |e: &Expr| matches!(&e.kind, ExprKind::Subquery(q) if !is_correlated(q));

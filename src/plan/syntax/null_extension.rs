@@ -1,4 +1,4 @@
-//! What becomes of an expression in a row that an outer join fills with NULL.
+//! Expressions in a row that an outer join fills with NULL.
 
 use sql::ast::{BinaryOp, BindingId, Expr, ExprKind, Is};
 use sql::functions::{self, Nulls};

@@ -36,7 +36,7 @@ pub(crate) struct Numbers<'s> {
 }
 
 impl<'s> Numbers<'s> {
-    /// Those that nothing of this query has.
+    /// Numbers that nothing of this query has.
     pub(crate) fn new(query: &Query, bindings: &'s mut Bindings) -> Self {
         let after = query.selects().filter_map(|s| s.id).map(SelectId::next).max();
         let next = after.unwrap_or(SelectId::new(0));

@@ -1,4 +1,4 @@
-//! What subqueries look at around them.
+//! References of subqueries to the query around them.
 
 use sql::ast::*;
 use std::collections::BTreeSet;

@@ -66,7 +66,7 @@ impl Join {
 }
 
 impl Tie {
-    /// What to write. `on`: how equalities are written where it is missing.
+    /// Words for what to write. `on`: text of equalities that are missing.
     pub(super) fn words(self, on: impl FnOnce(String) -> String) -> String {
         match self {
             Self::On(each) => on(each),

@@ -1,4 +1,4 @@
-//! What is computed within units.
+//! Words about computations within units.
 
 use super::unsupported;
 use crate::refusals::within::Within;
