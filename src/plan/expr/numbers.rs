@@ -391,7 +391,7 @@ fn div(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
     Ok(out)
 }
 
-/// What is known of a quotient that is cut to a whole number.
+/// Facts about a quotient that is cut to a whole number.
 pub(super) fn quotient(args: &[Scalar]) -> Result<Facts, Value> {
     div(args, &Param::None)
 }

@@ -1,7 +1,8 @@
-//! What is known of a value that is computed from several rows of one unit, exactly, inside the fetch.
+//! Values that are computed from several rows of one unit, exactly, inside the fetch, and the facts
+//! about them.
 //!
-//! Every function here is total and gives the same in whatever order its rows come: numbers are added up as numerics,
-//! clamped before, so that no sum overflows and none is rounded.
+//! Every function here is total and gives the same in whatever order its rows come: numbers are
+//! added up as numerics, clamped before, so that no sum overflows and none is rounded.
 
 use super::choice::united;
 use super::facts::{Declared, Facts, LONGEST, OF_FLOAT, Phys, Proven, Spelling, int_limit};
@@ -14,7 +15,8 @@ use schema::SqlType;
 use sql::ast::{BindingId, Pos};
 use std::sync::Arc;
 
-/// Where a value stands: the scan that it comes out of, its name there, and whether a row can make it NULL.
+/// Place of a value: the scan that it comes out of, its name there, and whether a row can make it
+/// NULL.
 pub(crate) struct Place {
     /// The scan's binding.
     pub binding: BindingId,
@@ -129,7 +131,7 @@ pub(crate) fn merged(x: Scalar, beside_others: bool) -> Scalar {
     numbers::in_one_form(x, beside_others)
 }
 
-/// One of several values that are equal, where these may look different.
+/// A value among several that are equal, when these may look different.
 pub(crate) fn one_of_equals(mut column: Scalar) -> Scalar {
     if matches!(column.facts.phys, Phys::Float) || column.facts.ty == SqlType::Interval {
         Arc::make_mut(&mut column.facts).spelling = Spelling::Any;
@@ -137,7 +139,8 @@ pub(crate) fn one_of_equals(mut column: Scalar) -> Scalar {
     column
 }
 
-/// One of the values themselves: the least, the greatest, that of another row. `what` names the function in a refusal.
+/// A value of the unit's: the least, the greatest, that of another row. `what` names the function
+/// in a refusal.
 pub(crate) fn one_of(place: Place, x: &Scalar, what: &str, pos: Pos) -> Result<Scalar> {
     let untyped = || Within::Type(what.to_owned()).at(pos);
     match x.ty() {

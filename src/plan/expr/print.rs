@@ -11,8 +11,9 @@ pub fn ident(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Where the text of a scalar names the session's zone: expressions do not know of which session they are. Whoever prints a whole
-/// text fills it ([`in_zone`]). No constant holds a NUL, and no text that still has one is one of PostgreSQL's.
+/// A mark for the session's zone in the text of a scalar: expressions do not know of which session
+/// they are. The printer of a whole text fills it ([`in_zone`]). No constant holds a NUL, and no
+/// text that still has one is one of PostgreSQL's.
 pub const ZONE: &str = "\0";
 
 /// A text with the zone that it is of.

@@ -18,7 +18,7 @@ const FLOOR: Function = Function::plain("floor", floor, floored);
 const CEIL: Function = Function::plain("ceil", ceil, ceiled);
 const TRUNC: Function = Function::plain("trunc", trunc, truncated);
 
-/// Which rounding.
+/// A way of rounding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rounding {
     /// Half away from zero, as numeric does.
@@ -30,7 +30,7 @@ pub(super) enum Rounding {
     Trunc,
 }
 
-/// A number rounded at so many digits, which are 0 but for ROUND and TRUNC.
+/// A number rounded at `digits` digits, which are 0 but for ROUND and TRUNC.
 pub(super) fn rounding(how: Rounding, x: Scalar, digits: i64, pos: Pos) -> Result<Scalar> {
     let f: &'static Function = match how {
         Rounding::Round => &ROUND,

@@ -1,7 +1,8 @@
-//! A typed row expression: a node, and the facts that its constructor computed.
+//! Typed row expressions: a node, and the facts that its constructor computed.
 //!
-//! Fields are private to this folder. Whoever has a [`Scalar`] has one whose facts were computed from its arguments' by
-//! the rule that stands beside its text; there is no way to copy one with other facts.
+//! Fields are private to this folder. The facts of every [`Scalar`] were computed from its
+//! arguments' by the rule that stands beside its text; there is no way to copy one with other
+//! facts.
 
 use super::facts::{Declared, Facts, MOST_BEFORE_POINT, Phys, Proven, Spelling};
 use super::print::{self, Print, alias, ident, number, string};
@@ -21,19 +22,19 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scalar {
     pub(super) node: Node,
-    /// By themselves: whoever recurses over an expression has as little of each level on the stack as can be. Copies of an
-    /// expression share them.
+    /// Facts, by themselves: recursion over an expression has as little of each level on the stack
+    /// as can be. Copies of an expression share them.
     pub(super) facts: Arc<Facts>,
 }
 
 /// Constants of a function's application.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Param {
-    /// None.
+    /// No parameter.
     None,
     /// Digits to round to.
     Digits(i64),
-    /// How far points of a grid are apart.
+    /// Distance between points of a grid.
     Step(BigDecimal),
     /// A field of EXTRACT, or a unit of date_trunc, and the type of the result.
     Field(&'static str, SqlType),
@@ -47,7 +48,7 @@ pub enum Param {
     Regex {
         /// As PostgreSQL reads it.
         pattern: String,
-        /// Its states.
+        /// States of the pattern.
         states: u64,
         /// `~*`.
         insensitive: bool,
@@ -65,14 +66,15 @@ pub enum Param {
     },
 }
 
-/// What a scalar computes. Partial operations have a total meaning, which the table of the allow-list gives.
+/// The computation of a scalar. Partial operations have a total meaning, which the table of the
+/// allow-list gives.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {
     /// A column of a scan.
     Column {
         /// Binding.
         binding: BindingId,
-        /// Its name in the database.
+        /// Name in the database.
         name: String,
     },
     /// A value that was released before this is read, by its number among those of the statement.
@@ -116,7 +118,7 @@ pub enum Node {
     InRows(Box<Scalar>, Box<Branch>, bool),
 }
 
-/// Which choice.
+/// A choice among values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// COALESCE
@@ -127,7 +129,7 @@ pub enum Choice {
     Greatest,
 }
 
-/// How a relation inside an expression is printed.
+/// A printer of relations inside an expression.
 pub type Relation<'a> = &'a dyn Fn(&Branch) -> String;
 
 impl Scalar {
@@ -136,7 +138,7 @@ impl Scalar {
         Self { node, facts: Arc::new(facts) }
     }
 
-    /// What it computes.
+    /// The computation.
     pub fn node(&self) -> &Node {
         &self.node
     }
@@ -157,7 +159,7 @@ impl Scalar {
         self.facts.phys
     }
 
-    /// Its text is a number: it is one, or an interval as its length in seconds.
+    /// The text is a number: of a number, or of an interval as its length in seconds.
     pub fn is_measured(&self) -> bool {
         self.facts.phys != Phys::Other
     }
@@ -167,17 +169,18 @@ impl Scalar {
         self.facts.nullable
     }
 
-    /// Where its value lies whatever the rows hold.
+    /// Range of the value, whatever the rows hold.
     pub fn span(&self) -> &Proven {
         &self.facts.span
     }
 
-    /// Where the owner or the analyst says that its value lies. Sensitivity rests on it only through a clamp.
+    /// Range of the value by the word of the owner or the analyst. Sensitivity rests on it only
+    /// through a clamp.
     pub fn bound(&self) -> &Declared {
         &self.facts.bound
     }
 
-    /// Its value should be a multiple of this.
+    /// A number that the value should be a multiple of.
     pub fn lattice(&self) -> Option<&BigDecimal> {
         self.facts.lattice.as_ref()
     }
@@ -187,7 +190,7 @@ impl Scalar {
         self.facts.binned
     }
 
-    /// Its column holds a numeric, of which the type that is shown says nothing.
+    /// The column holds a numeric, of which the type that is shown says nothing.
     pub fn is_numeric_in_text(&self) -> bool {
         self.facts.phys == Phys::Num && !matches!(self.facts.ty, SqlType::Numeric { .. })
     }
@@ -197,8 +200,9 @@ impl Scalar {
         self.facts.canonical
     }
 
-    /// Its spelling follows from rows of the unit: of several that are equal it is always the same one. Numbers are read as
-    /// numerics before anything is computed with them, and have no -0 there.
+    /// The spelling follows from rows of the unit: of several equal values it is always the same
+    /// one. Numbers are read as numerics before anything is computed with them, and have no -0
+    /// there.
     pub fn has_one_spelling(&self) -> bool {
         self.facts.spelling == Spelling::Own || matches!(self.facts.phys, Phys::Int | Phys::Num)
     }
@@ -381,7 +385,7 @@ impl Scalar {
         times::presence_text(self, &|x: &Scalar| x.text(relation))
     }
 
-    /// Its text, in its physical type.
+    /// Text of the scalar, in its physical type.
     pub fn text(&self, relation: Relation) -> String {
         let print: Print = &|x: &Scalar| x.text(relation);
         match &self.node {

@@ -8,12 +8,12 @@ use super::scalar::{Node, Param, Scalar};
 use schema::SqlType;
 use sql::ast::{BinaryOp, BindingId};
 
-/// What stands for a value of a public domain, by its place among those of its kind.
+/// A stand-in for a value of a public domain, by its place among those of its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StandIn {
     /// A key, printed as `x0`, `x1`, ….
     Key(usize),
-    /// What a key is a function of, printed as `y0`, `y1`, ….
+    /// A base that a key is a function of, printed as `y0`, `y1`, ….
     Base(usize),
 }
 
@@ -31,7 +31,7 @@ impl StandIn {
     }
 }
 
-/// What a relation stands for, where it is none of a statement.
+/// The stand-in of a binding that is none of a statement.
 pub fn stands_for(binding: BindingId) -> Option<StandIn> {
     let number = binding.number();
     let key = || number.checked_sub(KEYS).map(StandIn::Key);

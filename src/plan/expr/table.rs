@@ -22,18 +22,18 @@ pub(super) type Text = fn(&Scalar, &[Scalar], &Param, Print) -> String;
 
 /// A function or an operator of the allow-list.
 pub struct Function {
-    /// Its name, once.
+    /// Name, which no other function has.
     pub name: &'static str,
     pub(super) rule: Rule,
     pub(super) text: Text,
     /// `f(a, b)` is `f(b, a)`.
     pub commutes: bool,
-    /// Where it is computed as int8, its text is of that very type.
+    /// The text is of type int8 when it is computed as int8.
     pub(super) int8: bool,
 }
 
 impl Function {
-    /// One whose arguments keep their places, and whose text is of no type in particular.
+    /// A function whose arguments keep their places, and whose text is of no type in particular.
     pub(super) const fn plain(name: &'static str, rule: Rule, text: Text) -> Self {
         Self { name, rule, text, commutes: false, int8: false }
     }
@@ -55,7 +55,7 @@ impl PartialEq for Function {
     }
 }
 
-/// What people read about a part of the allow-list, and what tests draw from it.
+/// An entry of the allow-list: words for the reference, and samples for tests.
 pub struct Entry {
     /// As it is written.
     pub form: &'static str,
@@ -63,9 +63,9 @@ pub struct Entry {
     pub types: &'static str,
     /// Why no row makes it fail.
     pub total: &'static str,
-    /// Where its values lie, and when it is NULL.
+    /// Range of the values, and the condition for NULL.
     pub range: &'static str,
-    /// What one evaluation costs, in steps.
+    /// Cost of one evaluation, in steps.
     pub cost: &'static str,
     /// Expressions with holes: `{n}` a number, `{i}` an integer, `{f}` a float, `{t}` a date or timestamp, `{s}` a text,
     /// `{b}` a truth value, `{c}` a constant number, `{d}` a number of digits, `{p}` a pattern, `{e}` a text constant,

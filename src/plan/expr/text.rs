@@ -9,7 +9,7 @@ use crate::refusals::text::Text;
 use crate::refusals::value::{Unfit, Value};
 use sql::ast::Pos;
 
-/// Patterns look at so many characters of a text, and at no more.
+/// The most characters of a text that patterns look at.
 pub const LONGEST_TEXT: u64 = 10_000;
 
 /// Each `%` may be a level of recursion in PostgreSQL.

@@ -1,4 +1,5 @@
-//! What a plan is made from beside the statement, the policy and the session's settings: what PostgreSQL is asked for first.
+//! Facts that a plan is made from, beside the statement, the policy and the session's settings:
+//! PostgreSQL is asked for them first.
 
 pub mod public_rows;
 
@@ -15,7 +16,7 @@ use std::collections::HashMap;
 pub enum PlanError {
     /// The statement is refused.
     Refused(Box<ClientError>),
-    /// These facts are needed first.
+    /// Facts are needed first.
     Missing(Missing),
 }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// Rows of VALUES: each is a SELECT, in a tree of them.
 pub(crate) const MOST_CONSTANTS: usize = 1_000;
 
-/// What names in FROM stand for.
+/// Meanings of names in FROM.
 #[derive(Clone, Copy)]
 pub(crate) struct Known<'k> {
     /// The statement's bindings.
@@ -75,7 +75,7 @@ impl PublicRows {
         Self::new(q, Place::Members(Box::new(q.clone())), of, pos)
     }
 
-    /// How many rows have a place; one more need not be read.
+    /// The most rows that have a place; one more need not be read.
     pub fn most(&self, max_in_list: usize) -> usize {
         match self.place {
             Place::Relation(_) => MOST_CONSTANTS,

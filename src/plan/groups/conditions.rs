@@ -1,4 +1,4 @@
-//! What is true of every row that is in a group, and what it says of keys.
+//! Conditions that hold of every row in a group, and what they say of keys.
 
 use super::key::Key;
 use crate::algebra::source::{Kind, PrivateSource, Tree};
@@ -7,7 +7,7 @@ use crate::expr::{Node, Param, Scalar, StandIn, alike};
 use schema::SqlType;
 use sql::ast::{BinaryOp, Is};
 
-/// What is true of every row that is in a group, as conjuncts.
+/// Conjuncts that hold of every row in a group.
 pub(super) fn of(source: &PrivateSource, having: &[Scalar]) -> Vec<Scalar> {
     let mut all = Vec::new();
     // Public LEFT JOIN private has groups without rows, which its ON does not drop.

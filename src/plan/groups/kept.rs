@@ -1,4 +1,5 @@
-//! What share of the rows conditions leave, as far as declared ranges say: a guess for what is a matter of time alone.
+//! The share of rows that conditions leave, as far as declared ranges say: a guess, for matters of
+//! time alone.
 
 use super::ranges::ranges;
 use crate::algebra::equivalence_classes::Col;

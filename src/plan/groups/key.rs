@@ -1,4 +1,4 @@
-//! What a release is grouped by.
+//! Group keys of a release.
 
 use crate::expr::Scalar;
 use crate::expr::domain::Domain;
@@ -10,11 +10,11 @@ use sql::ast::Expr;
 pub struct Key {
     /// The analyst's expression, to be found again above the aggregates.
     pub expr: Expr,
-    /// What it computes.
+    /// The expression.
     pub scalar: Scalar,
-    /// Its public domain and whether NULL belongs to it, where groups are public.
+    /// The public domain, and whether NULL belongs to it, when groups are public.
     pub domain: Option<(Domain, bool)>,
-    /// Its name in messages.
+    /// Name in messages.
     pub label: String,
 }
 

@@ -1,9 +1,10 @@
-//! Which groups come back: whether the values of every key are public, and which they are.
+//! Groups of a release: whether the values of every key are public, and which they are.
 //!
-//! Rows that a condition drops are in no group, so that whatever a condition says of keys narrows the public domain: groups
-//! that are left out could only be empty. Conditions over keys alone are applied to the domain by PostgreSQL; of others,
-//! what they say about columns narrows the declared ranges that keys follow from (`ranges`). Only the statement's text, the
-//! policy and the schema are looked at (soundness rule 2).
+//! Rows that a condition drops are in no group, so that all that a condition says of keys narrows
+//! the public domain: groups that are left out could only be empty. Conditions over keys alone are
+//! applied to the domain by PostgreSQL; others narrow, by what they say about columns, the declared
+//! ranges that keys follow from (`ranges`). Only the statement's text, the policy and the schema
+//! are looked at (soundness rule 2).
 
 mod clock;
 mod conditions;
@@ -33,13 +34,13 @@ use sql::ast::{BinaryOp, Expr};
 
 type Result<T> = std::result::Result<T, Stop>;
 
-/// Which groups a release has.
+/// Groups of a release.
 pub(crate) struct Groups {
     /// All of them come back.
     pub public: bool,
     /// Why, for EXPLAIN.
     pub why: String,
-    /// What makes private ones public.
+    /// A remedy that makes private groups public.
     pub remedy: String,
     /// Conditions over the keys alone ([`crate::expr::StandIn::Key`]), which narrow the public domain.
     pub only: Vec<Scalar>,
@@ -122,8 +123,8 @@ fn write_out(keys: &mut [Key], utc: bool, most: usize) {
     }
 }
 
-/// Where a value lies in every row that meets the conditions, `when` among them: within its own bound. `written` is the
-/// expression over the scans that it was lowered from.
+/// Range of a value in every row that meets the conditions, `when` among them: within its own
+/// bound. `written` is the expression over the scans that it was lowered from.
 pub(crate) fn bound_within(
     scans: &Scans<'_>,
     source: &PrivateSource,
@@ -156,7 +157,7 @@ pub(crate) fn equal_columns(source: &PrivateSource) -> Classes {
     Classes::of(&pairs)
 }
 
-/// How many groups these keys have, at most, where their domains are public.
+/// The most groups of these keys, when their domains are public.
 pub(crate) fn size(keys: &[Key], facts: &Facts<'_>) -> usize {
     let size_of = |table: usize, column: &str| facts.size(Size::Distinct(table, column.to_owned()));
     let mut product: usize = 1;

@@ -1,4 +1,4 @@
-//! What conditions say of where columns lie.
+//! Ranges of columns that follow from conditions.
 
 use crate::algebra::equivalence_classes::Col;
 use crate::expr::interval::Interval;
@@ -9,7 +9,8 @@ use schema::time::{self, DAY, MICROS_PER_SECOND};
 use sql::ast::BinaryOp;
 use std::collections::BTreeMap;
 
-/// Where each column lies in all rows that meet the conditions. Dates and timestamps are microseconds since 2000-01-01.
+/// Ranges of columns in all rows that meet the conditions. Dates and timestamps are microseconds
+/// since 2000-01-01.
 pub(super) type Ranges = BTreeMap<Col, Interval>;
 
 /// An offset of a time zone is less than this (soundness rule 37).

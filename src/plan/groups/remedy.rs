@@ -1,4 +1,5 @@
-//! What makes private groups public, in words. The examples are run by `tests/answers/hints.rs`.
+//! Remedies for private groups, in words: what makes them public. The examples are run by
+//! `tests/answers/hints.rs`.
 
 use crate::expr::{Node, Scalar};
 use schema::SqlType;

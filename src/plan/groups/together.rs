@@ -1,4 +1,4 @@
-//! What several keys say of each other: combinations of their values that no row can have are left out.
+//! Combinations of several keys' values that no row can have: they are left out of the domain.
 
 use super::conditions::{is_same_anywhere, looks};
 use crate::expr::{Node, Param, Scalar, StandIn, alike, compared, logic, weighted};

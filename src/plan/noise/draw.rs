@@ -3,9 +3,9 @@
 /// A released integer that noise in a number is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Part {
-    /// Its release.
+    /// Place of the release.
     pub release: usize,
-    /// Which of its integers.
+    /// Place of the integer in it.
     pub part: usize,
     /// Of which rows.
     pub rows: Rows,
@@ -16,7 +16,7 @@ pub struct Part {
 pub enum Rows {
     /// The row itself.
     Own,
-    /// The one so many rows before it, or behind it.
+    /// The row that is this many rows before, or behind.
     Shifted(i64),
     /// Any.
     Any,
@@ -33,11 +33,11 @@ impl Part {
 /// The noise of a released integer, in the unit of what it counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PartNoise {
-    /// Its variance.
+    /// Variance.
     pub variance: f64,
-    /// Its fourth cumulant.
+    /// Fourth cumulant.
     pub fourth: f64,
-    /// How far its values are apart.
+    /// Distance between values.
     pub step: f64,
 }
 

@@ -13,18 +13,18 @@ use super::real::Real;
 use sql::ast::Reach;
 use std::collections::BTreeSet;
 
-/// One source of noise in a number.
+/// A source of noise in a number.
 #[derive(Clone)]
 pub struct Term {
-    /// Which: the text of its column.
+    /// Text of the source's column.
     pub atom: String,
     /// By how much the number changes with it.
     pub slope: Real,
     /// The variance of the noise.
     pub variance: Real,
-    /// Its fourth cumulant.
+    /// Fourth cumulant.
     pub fourth: Real,
-    /// How far its values are apart, where that is known.
+    /// Distance between values, when it is known.
     pub step: Option<f64>,
     /// The released integers that it is of.
     pub parts: BTreeSet<Part>,
@@ -33,19 +33,19 @@ pub struct Term {
 /// A number, its noise to first order, and the ratio that it is, if it is one.
 #[derive(Clone)]
 pub struct Number {
-    /// What is computed.
+    /// The number.
     pub value: Real,
-    /// Its noise, to first order.
+    /// Noise of the number, to first order.
     pub terms: Vec<Term>,
     /// The ratio that it is.
     pub ratio: Option<Box<Ratio>>,
-    /// Where it lies.
+    /// Range of the number.
     pub range: Option<Range>,
-    /// It is the square of this one, of which the ends are better known where it may be 0.
+    /// The number that this one is the square of: its ends are better known when it may be 0.
     pub root: Option<Box<Number>>,
 }
 
-/// Where a number lies whatever the noise is.
+/// Range of a number whatever the noise is.
 #[derive(Clone)]
 pub struct Range {
     /// The least that it can be.
@@ -74,7 +74,7 @@ impl Number {
         Self::exact(Real::Text("NULL::pg_catalog.float8".into()))
     }
 
-    /// Its own only term.
+    /// A number with a single term.
     pub fn one(value: Real, term: Term) -> Self {
         Self { value, terms: vec![term], ratio: None, range: None, root: None }
     }
@@ -85,12 +85,12 @@ impl Number {
         Self::one(value, Term { atom, slope: Real::Known(1.0), variance, fourth, step: None, parts })
     }
 
-    /// Its terms as they are in a number that changes with it by this factor.
+    /// Terms of a number that changes with this one by a factor.
     pub fn slopes(&self, factor: &Real) -> Vec<Term> {
         self.terms.iter().map(|t| Term { slope: t.slope.times(factor), ..t.clone() }).collect()
     }
 
-    /// This number times one without noise.
+    /// The product of this number with one without noise.
     pub fn times(&self, factor: &Real) -> Self {
         let ratio = self
             .ratio
@@ -206,7 +206,7 @@ fn step(terms: &[Term]) -> Option<f64> {
     terms.iter().all(|t| of(t).is_some_and(|s| (s - first).abs() <= 1e-9 * first)).then_some(first)
 }
 
-/// What is asked of a number.
+/// The answer to a question about a number.
 pub fn reached(what: Reach, number: &Number, quantile: Quantile) -> Real {
     let (variance, fourth) = moments(&number.terms);
     match what {

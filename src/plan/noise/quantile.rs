@@ -1,12 +1,13 @@
-//! How many standard deviations an interval is wide.
+//! Quantiles: the half width of an interval, in standard deviations.
 
 use dp::special::normal_quantile;
 
-/// How many standard deviations from the middle so much of a distribution lies within: of a normal variable, of a Laplace
-/// variable (excess kurtosis 3), and of what is between.
+/// The number of standard deviations around the middle that hold a given part of a distribution: of
+/// a normal variable, of a Laplace variable (excess kurtosis 3), and of what is between.
 ///
-/// A sum of m Laplace variables of one scale has the excess kurtosis 3/m. The number is exact for 1, 2 and infinitely many of
-/// them, and a parabola through these three in between, which for three of them errs by less than 0.02 % at 95 %.
+/// A sum of m Laplace variables of one scale has the excess kurtosis 3/m. The number is exact for
+/// 1, 2 and infinitely many of them, and a parabola through these three in between, which for three
+/// of them errs by less than 0.02 % at 95 %.
 #[derive(Clone, Copy, Debug)]
 pub struct Quantile {
     normal: f64,
@@ -18,7 +19,7 @@ pub struct Quantile {
 const LAPLACE: f64 = 3.0;
 
 impl Quantile {
-    /// Of an interval that holds so many of a million.
+    /// The quantile of an interval that holds `confidence` times in a million.
     pub fn of(confidence: u32) -> Self {
         let outside = (1.0 - f64::from(confidence) / 1e6).clamp(1e-6, 0.999_999);
         let normal = normal_quantile(1.0 - outside / 2.0).hi();
@@ -56,7 +57,7 @@ impl Quantile {
         step.map_or(width, |step| (width / step - 0.5).ceil().max(0.0) * step)
     }
 
-    /// What `at` computes: a constant, and the factors of the excess kurtosis and of its square.
+    /// Coefficients of `at`: a constant, and the factors of the excess kurtosis and of its square.
     pub fn parabola(self) -> (f64, f64, f64) {
         (self.normal, self.slopes.0, self.slopes.1)
     }

@@ -5,12 +5,12 @@
 pub enum Real {
     /// A number.
     Known(f64),
-    /// What computes it.
+    /// Text that computes the number.
     Text(String),
 }
 
 impl Real {
-    /// What a text computes, as a float8.
+    /// The number that a text computes, as a float8.
     pub fn of(text: &str) -> Self {
         Self::Text(format!("({text})::pg_catalog.float8"))
     }

@@ -1,11 +1,13 @@
-//! Private rows that meet several of their own unit: of one side of such a join so many rows of each unit are read at most
-//! (soundness rule 50).
+//! Caps on private rows that meet several of their own unit: of one side of such a join a fixed
+//! number of rows of each unit is read at most (soundness rule 50).
 //!
-//! Where no key narrows a join of private rows, each row of a unit meets all of its rows on the other side. One person with a
-//! million rows on both sides would stop the database, and the time would tell that there is such a person. So the table is
-//! read through a derived table that numbers the rows of each unit, and keeps the first: `(SELECT … FROM (SELECT …,
-//! row_number() OVER (PARTITION BY unit) AS n FROM t) WHERE n <= 1000)`. That is planned, and proven, as if it had been asked;
-//! ties are broken by all columns that the statement looks at, so that it hangs on the rows of a unit alone which remain.
+//! When no key narrows a join of private rows, each row of a unit meets all of its rows on the
+//! other side. One person with a million rows on both sides would stop the database, and the time
+//! would tell that there is such a person. So the table is read through a derived table that
+//! numbers the rows of each unit, and keeps the first: `(SELECT … FROM (SELECT …, row_number() OVER
+//! (PARTITION BY unit) AS n FROM t) WHERE n <= 1000)`. That is planned, and proven, as if it had
+//! been asked; ties are broken by all columns that the statement looks at, so that the rows that
+//! remain depend on the rows of a unit alone.
 
 use super::by_group::looks_at;
 use super::rule::Rewrite;
@@ -26,7 +28,7 @@ const BY_CAP: Origin = Origin::AddedBy(Rule::Cap);
 pub(crate) struct Cap {
     /// The statement's binding.
     pub binding: BindingId,
-    /// Where it was written.
+    /// Position in the text.
     pub pos: Pos,
 }
 

@@ -6,7 +6,8 @@ use crate::refusals::set_operation::SetOperation;
 use schema::SqlType;
 use sql::ast::*;
 
-/// What is computed of each kind of rows: keys, then partial results. Columns of both have the same places.
+/// Columns that are computed of each kind of rows: keys, then partial results. Columns of both
+/// kinds have the same places.
 pub(crate) struct Partials {
     /// The relation that has both.
     binding: BindingId,
@@ -22,7 +23,7 @@ impl Partials {
         Self { binding, private: keys.clone(), others: keys, pos }
     }
 
-    /// How many columns there are.
+    /// Number of columns.
     pub(crate) fn width(&self) -> usize {
         self.private.len()
     }

@@ -1,4 +1,5 @@
-//! What to write where rows of different units would meet, in the names that the analyst uses.
+//! Words for rows of different units that would meet: what to write instead, in the names that the
+//! analyst uses.
 
 use super::scans::Scans;
 use crate::algebra::equivalence_classes::Col;

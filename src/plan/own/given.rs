@@ -1,4 +1,5 @@
-//! What was released before rows are read, as these see it: constants, of which the values are not known yet.
+//! Released values that later rows are compared with: constants, of which the values are not known
+//! yet.
 
 use crate::expr::Scalar;
 use crate::expr::interval::Interval;
@@ -9,18 +10,18 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// What is released before what follows it is read.
+/// A stage: a query whose rows are released before the rest of the statement is read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stage {
     /// The number of its first SELECT ([`Body::first_select`]); several where it is written several times.
     pub(crate) selects: Vec<SelectId>,
-    /// What is written.
+    /// The query as it is written.
     pub(crate) text: Bare,
-    /// What finishes it. Of a value: one row of one column.
+    /// The query that finishes it. Of a value: one row of one column.
     pub query: Query,
     /// The types of its columns.
     pub types: Vec<SqlType>,
-    /// How many rows it may have; None for a value.
+    /// The most rows that it may have; None for a value.
     pub rows: Option<usize>,
     /// The number of its first parameter among those of the statement.
     pub first: usize,
@@ -28,12 +29,12 @@ pub struct Stage {
     pub releases: Vec<usize>,
     /// Columns that tell its rows apart, by their places, where its text says so.
     pub(crate) unique: Option<Vec<usize>>,
-    /// Where the values of each column lie, as far as its finish says.
+    /// Ranges of the values of each column, as far as its finish says.
     pub(crate) bounds: Vec<Interval>,
 }
 
 impl Stage {
-    /// How many parameters it is.
+    /// Number of its parameters.
     pub fn width(&self) -> usize {
         self.rows.map_or(1, |rows| rows.saturating_mul(self.types.len().saturating_add(1)))
     }
@@ -65,7 +66,7 @@ impl Given {
         Scalar::given(number, ty.clone(), bound.clone())
     }
 
-    /// What this subquery is, where it was released as a value.
+    /// The scalar of a subquery that was released as a value.
     pub fn value(&self, q: &Query) -> Option<Scalar> {
         let stage = self.stage(q, false)?;
         Some(self.parameter(stage.first, stage.types.first()?, stage.bounds.first()?))

@@ -24,12 +24,12 @@ pub(crate) struct Relation<'a, State> {
     pub state: State,
 }
 
-/// Where a relation stands.
+/// Place of a relation.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
     /// On the nullable side of an outer join.
     pub nullable: bool,
-    /// Where conditions of derived tables go: WHERE (0), or the ON of an outer join.
+    /// The clause that conditions of derived tables go to: WHERE (0), or the ON of an outer join.
     pub sink: usize,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Read {
     optional: Optional,
 }
 
-/// Each row has one owner.
+/// A relation of which each row has one owner.
 pub(crate) struct Owned {
     pub tree: Tree,
     pub props: Rc<Props>,

@@ -1,8 +1,8 @@
-//! How many rows a unit has after joins, as far as keys prove it (soundness rule 7).
+//! Numbers of rows of a unit after joins, as far as keys prove them (soundness rule 7).
 //!
-//! A stage of contribution bounding is left out where this says so: everything here errs towards more rows. Rows of a
-//! part that match by a key of theirs are at most one for each row that they meet, so that the join has at most as many
-//! rows as what they are joined to.
+//! A stage of contribution bounding is left out on this proof: everything here errs towards more
+//! rows. Rows of a part that match by a key of theirs are at most one for each row that they meet,
+//! so that the join has at most as many rows as what they are joined to.
 
 use super::scans::Scans;
 use crate::algebra::equivalence_classes::{Col, compared_exactly};
@@ -22,7 +22,7 @@ pub(crate) struct Equation {
 }
 
 impl Equation {
-    /// Both readings of an equality of columns.
+    /// The two readings of an equality of columns.
     pub fn of_columns(a: &Col, b: &Col) -> [Self; 2] {
         let one = |x: &Col, y: &Col| Self { column: x.clone(), needs: vec![y.0] };
         [one(a, b), one(b, a)]
@@ -245,8 +245,9 @@ pub(crate) fn full_rows(l: &Rows, r: &Rows) -> Rows {
     Rows { bound, ..Rows::default() }
 }
 
-/// How many rows of a unit a relation keeps by its own words: in all, and in each group of these keys. The fetch counts them
-/// all the same, and scales down what is more: this chooses a bound, and proves nothing.
+/// Numbers of rows of a unit that a relation keeps by its own words: in all, and in each group of
+/// these keys. The fetch counts them all the same, and scales down what is more: this chooses a
+/// bound, and proves nothing.
 pub(crate) fn few(source: &PrivateSource, keys: &[&Scalar]) -> (Option<u32>, Option<u32>) {
     let [binding] = source.rows.follows.as_slice() else { return (None, None) };
     let scan = source.scans.iter().find(|s| s.binding == *binding);
@@ -272,7 +273,8 @@ pub(crate) fn few(source: &PrivateSource, keys: &[&Scalar]) -> (Option<u32>, Opt
     }
 }
 
-/// How many rows of each unit a derived table has that numbers them, where these conditions keep the first.
+/// The most rows of each unit in a derived table that numbers them, when these conditions keep the
+/// first.
 pub(crate) fn first_rows(scan: &Scan, rows: &SetRows, conditions: &[&Scalar]) -> Option<u64> {
     let SetTree::Branch(branch) = &rows.tree else { return None };
     let windows = match (&branch.over, branch.scans.as_slice()) {

@@ -110,7 +110,7 @@ impl<'a> Scans<'a> {
         Ok(place)
     }
 
-    /// Where a scan was written.
+    /// Position of a scan in the text.
     pub fn position(&self, binding: BindingId) -> Pos {
         self.positions.get(&binding).copied().flatten()
     }

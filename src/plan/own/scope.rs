@@ -24,7 +24,7 @@ pub(crate) struct Scope<'a> {
     pub kinds: &'a Kinds,
     /// EXTRACT's type.
     pub extract_type: SqlType,
-    /// How many rows a unit is said to have.
+    /// Rows of a unit as they are declared.
     pub rows: RowsPerUnit,
     /// Stages that were released before.
     pub given: Given,
