@@ -1,6 +1,7 @@
-//! Which noise a statement gets: the distribution that errs least, among those that every budget has a price for.
+//! Choice of noise for a statement: the distribution that errs least, among those that every budget
+//! has a price for.
 //!
-//! Everything here depends on public data only: text, policy, and which budgets apply to a user.
+//! All of it depends on public data only: text, policy, and which budgets apply to a user.
 
 use super::accounting::{Kind, Rule, rule};
 use super::outline::{Form, releases_by_epsilon, releases_by_squares};
@@ -9,7 +10,7 @@ use super::ratio::{exact, exact_integer};
 use super::{Charge, DpError, Notion, Outline, Points, Ratio, Share, Spec};
 use num_traits::CheckedMul;
 
-/// What a session asks for.
+/// Noise that a session asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Preference {
     /// The least expected error.
@@ -30,7 +31,7 @@ impl Preference {
         [Self::Auto, Self::Laplace, Self::Gaussian].into_iter().find(|p| p.word().eq_ignore_ascii_case(word))
     }
 
-    /// Its word.
+    /// Word for the preference in SET.
     pub fn word(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -65,9 +66,9 @@ pub enum Why {
 /// The noise of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// One for each outline.
+    /// Specs, one for each outline.
     pub specs: Vec<Spec>,
-    /// What they cost.
+    /// Charge for all specs.
     pub charge: Charge,
     /// Why they are what they are.
     pub why: Why,

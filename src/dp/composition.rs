@@ -1,7 +1,8 @@
-//! What several (ε, δ)-DP mechanisms are together, when their parameters are fixed in advance.
+//! Composition of (ε, δ)-DP mechanisms, when their parameters are fixed in advance.
 //!
-//! Data may flow from one answer to the next question, parameters may not: for parameters that depend on answers see the
-//! filters ([`super::Filter`]). Everything is rounded up. Neighbours are whatever the ε and δ refer to.
+//! Data may flow from one answer to the next question, parameters may not: for parameters that
+//! depend on answers see the filters ([`super::Filter`]). Everything is rounded up. Neighbours are
+//! those of the ε and δ.
 
 use super::interval::Interval;
 use super::loss::PrivacyLoss;

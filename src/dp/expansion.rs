@@ -114,8 +114,8 @@ impl Expansion {
         self.digits(index + 1).bit(0)
     }
 
-    /// One Bernoulli variable: the first `width` digits of U (at most as many as are ready) by one draw, which decides but once
-    /// in 2^`width`, and then one by one.
+    /// A Bernoulli variable: the first `width` digits of U (at most as many as are ready) by one
+    /// draw, which decides but once in 2^`width`, and then one by one.
     #[inline]
     pub(super) fn coin(&self, width: u32, rng: &mut impl Entropy) -> Result<bool, EntropyError> {
         let width = width.clamp(1, self.count);

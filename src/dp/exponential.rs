@@ -9,11 +9,12 @@ use num_bigint::BigUint;
 use num_integer::Integer;
 use num_traits::{ToPrimitive, Zero};
 
-/// What is chosen from, and how much a score counts.
+/// Candidates of a choice, and the weight of a score.
 ///
-/// With scores that one unit changes by at most Δ and `factor` = ε/(2Δ), both mechanisms are ε-differentially private
-/// for add/remove neighbours; so they are with ε/Δ where a unit moves all scores in the same direction. Candidates,
-/// weights and factor are public; only scores come from rows.
+/// With scores that one unit changes by at most Δ and `factor` = ε/(2Δ), both mechanisms are
+/// ε-differentially private for add/remove neighbours; so they are with ε/Δ where a unit moves all
+/// scores in the same direction. Candidates, weights and factor are public; only scores come from
+/// rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidates<'a> {
     scores: &'a [i64],
@@ -63,7 +64,7 @@ impl<'a> Candidates<'a> {
         self.exponential_from(128, rng)
     }
 
-    /// The same from digits of so many bits at first, at least 1.
+    /// A choice that begins with `first` bits of digits, at least 1.
     pub(super) fn exponential_from(&self, first: u64, rng: &mut impl Entropy) -> Result<usize, EntropyError> {
         let (mut drawn, mut digits) = (BigUint::zero(), 0u64);
         loop {

@@ -119,7 +119,7 @@ impl DiscreteGaussian {
         Ok(Self { n, d, t, proposal, fixed })
     }
 
-    /// One draw.
+    /// A draw.
     pub fn sample(&self, rng: &mut impl Entropy) -> Result<i128, EntropyError> {
         loop {
             let y = self.proposal.sample(rng)?;

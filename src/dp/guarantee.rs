@@ -1,4 +1,4 @@
-//! What one use of a mechanism promises, in the terms that accountants price.
+//! Guarantees: the promise of one use of a mechanism, in the terms that accountants price.
 
 use super::Ratio;
 use super::exp::{PRECISION, div_ceil, exp_neg, one};

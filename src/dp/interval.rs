@@ -65,7 +65,7 @@ impl Interval {
         Self::new(lo.next_down(), hi.next_up())
     }
 
-    /// Both ends moved outward by `relative` of themselves, and a little more.
+    /// An interval whose ends are moved outward by `relative` of themselves, and a little more.
     pub(super) fn widened(lo: f64, hi: f64, relative: f64) -> Self {
         Self::rounded(lo - lo.abs() * relative, hi + hi.abs() * relative)
     }
@@ -273,8 +273,8 @@ pub(super) fn largest(holds: impl Fn(f64) -> bool) -> Option<f64> {
     least_positive(|x| holds(1.0 / x)).map(|x| 1.0 / x)
 }
 
-/// Where a function that falls and then rises between two ends is about least after so many steps of the golden section,
-/// and the least value that was seen.
+/// The place where a function that falls and then rises between two ends is about least, after
+/// `steps` steps of the golden section, and the least value that was seen.
 pub(super) fn golden_section(f: impl Fn(f64) -> f64, (low, high): (f64, f64), steps: u32) -> (f64, f64) {
     // One of the two inner points is kept.
     let ratio = (5f64.sqrt() - 1.0) / 2.0;

@@ -56,9 +56,10 @@ impl DiscreteLaplace {
         Ok(Self { t: *b.numer(), s: *b.denom() })
     }
 
-    /// One draw.
+    /// A draw.
     ///
-    /// A magnitude of 2^127 or more would need V >= 2^31, which has probability e^(-2^31): it saturates.
+    /// A magnitude of 2^127 or more would need V >= 2^31, which has probability e^(-2^31): it
+    /// saturates.
     pub fn sample(&self, rng: &mut impl Entropy) -> Result<i128, EntropyError> {
         loop {
             let magnitude = self.magnitude(rng)?;

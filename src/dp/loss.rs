@@ -12,7 +12,7 @@ use super::interval::{Interval, least_positive};
 pub struct Atom {
     /// The loss, between bounds.
     pub loss: Interval,
-    /// Its probability under the first distribution, between bounds.
+    /// Probability under the first distribution, between bounds.
     pub mass: Interval,
 }
 

@@ -27,17 +27,17 @@ pub enum Mechanism {
     Guaranteed(Guarantee),
 }
 
-/// A mechanism used so many times on the same unit's data.
+/// A number of uses of a mechanism on the same unit's data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// The mechanism.
     pub mechanism: Mechanism,
-    /// How often.
+    /// Number of uses.
     pub times: u32,
 }
 
 impl Event {
-    /// This noise on an integer in each group, of this sensitivity.
+    /// The event of this noise on an integer in each group, of this sensitivity.
     pub fn noise(sensitivity: Sensitivity, noise: Distribution) -> Self {
         let mechanism = match noise {
             // No noise on what a unit can change has no price, in any notion.

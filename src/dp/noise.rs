@@ -5,9 +5,9 @@ use super::{DiscreteGaussian, DiscreteLaplace, DpError, Entropy, EntropyError, R
 /// Integer noise for one aggregate, the same in every group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Noise {
-    /// How much one unit can change this aggregate, in grid units.
+    /// Change that one unit can make in this aggregate, in grid units.
     pub sensitivity: Sensitivity,
-    /// What is added.
+    /// Distribution of the noise.
     pub distribution: Distribution,
 }
 
@@ -60,7 +60,7 @@ impl Noise {
     }
 }
 
-/// What draws the noise of one column.
+/// A sampler of the noise of one column.
 pub enum Sampler {
     /// Zeros.
     None,

@@ -1,13 +1,15 @@
-//! What a release needs noise for, and how its price is divided over that: a public matter, fixed before anything is charged.
+//! Outlines of releases: the integers that need noise, and how a price is divided over them: a
+//! public matter, fixed before anything is charged.
 //!
-//! With weights wⱼ, the errors of aggregates relative to what matters of them add up, in squares, to Σ wⱼ²·Var(noise of j in
-//! units of its own sensitivity). Shares of the price that add up to a whole make that least where they are in proportion to wⱼ
-//! for Gaussian noise, whose variance falls with the share of ε², and to wⱼ^(2/3) for Laplace noise, whose variance falls with
-//! the square of the share of ε (both by Lagrange).
+//! With weights wⱼ, the errors of aggregates relative to what matters of them add up, in squares,
+//! to Σ wⱼ²·Var(noise of j in units of its own sensitivity). Shares of the price that add up to a
+//! whole make that least where they are in proportion to wⱼ for Gaussian noise, whose variance
+//! falls with the share of ε², and to wⱼ^(2/3) for Laplace noise, whose variance falls with the
+//! square of the share of ε (both by Lagrange).
 //!
-//! Releases of a statement divide its price in the same way: what their errors add up to, relative to a group's part of all
-//! rows, falls with the root of their share of ε² or with their share of ε, so that shares are in proportion to the errors at a
-//! whole price, or to their cube roots' squares.
+//! Releases of a statement divide its price in the same way: the sum of their errors, relative to a
+//! group's part of all rows, falls with the root of their share of ε² or with their share of ε, so
+//! that shares are in proportion to the errors at a whole price, or to their cube roots' squares.
 
 use super::{Pick, Ratio, Sensitivity};
 
@@ -18,8 +20,8 @@ pub const WEIGHT_OF_ONE: u32 = 16;
 /// noise of its counts is to be a small part of them.
 const OF_SELECTION: u32 = WEIGHT_OF_ONE / 2;
 
-/// What a unit weighs whose only group it is, where groups are selected by weights: a number that many groups divide, and whose
-/// square double precision holds.
+/// Weight of a unit in its only group, when groups are selected by weights: a number that many
+/// groups divide, and whose square double precision holds.
 pub const WHOLE: u32 = 1_000_000;
 
 /// Shares of a price (of ε, or of ε² with Gaussian noise) of the rounds in which keys are selected, where they are all that is asked for.
@@ -28,7 +30,7 @@ pub const WHOLE: u32 = 1_000_000;
 /// shares, found fewer keys in simulations of skewed data.
 const OF_ROUNDS: [u32; ROUNDS] = [1, 15];
 
-/// How many rounds there are.
+/// Number of rounds.
 pub const ROUNDS: usize = 2;
 
 /// No aggregate has more, nor less than one.
@@ -45,45 +47,48 @@ const FAR_OF_EPSILON: f64 = 4.0;
 /// With Gaussian noise a threshold is some five σ, and 95 % of it are within two.
 const FAR_OF_SQUARES: f64 = 2.5;
 
-/// What one release of a statement needs noise for.
+/// The outline of a release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
-    /// How many groups share its rows, as far as is public; 0 counts as 1.
+    /// Number of groups that share the rows, as far as is public; 0 counts as 1.
     pub groups: usize,
     /// Groups one unit may touch, where they are selected.
     pub l0: u32,
-    /// How much one unit can change each aggregate, in grid units, where what it changes over all groups is bounded.
+    /// Change that one unit can make in each aggregate, in grid units, when the change over all
+    /// groups is bounded.
     pub sums: Vec<Sensitivity>,
     /// Sensitivities of aggregates for Laplace noise where changes in one group are bounded by less, too; None where nothing can be bounded so.
     pub in_each: Option<Vec<Sensitivity>>,
     /// Sensitivities of aggregates for Gaussian noise, where squares of changes are bounded instead; None where nothing is.
     pub squares: Option<Vec<Sensitivity>>,
-    /// How much the error of each aggregate matters, in units of its sensitivity and of 1/[`WEIGHT_OF_ONE`]; one that is not
-    /// there has [`WEIGHT_OF_ONE`].
+    /// Weight of each aggregate's error, in units of its sensitivity and of 1/[`WEIGHT_OF_ONE`];
+    /// one that is not there has [`WEIGHT_OF_ONE`].
     pub weights: Vec<u32>,
     /// δ for the selection of its groups; None where groups are public.
     pub selection_delta: Option<Ratio>,
     /// The aggregate that is the number of units by which groups are selected, which one unit changes by 1: where it is some,
     /// what is compared with the threshold is what is released.
     pub counted: Option<usize>,
-    /// Which of the rounds it is in which keys alone are selected, from 0: units weigh less the more groups they are in, and those
-    /// that were selected before are in none of them.
+    /// Number of the round in which keys alone are selected, from 0: units weigh less the more
+    /// groups they are in, and those that were selected before are in none of them.
     pub round: Option<usize>,
-    /// What is chosen among points, and what one unit's cells weigh together; then there are no aggregates.
+    /// Picks among points, and the weight of one unit's cells together; then there are no
+    /// aggregates.
     pub points: Option<(Vec<Pick>, u32)>,
-    /// Only the groups with the greatest values of the one aggregate come back: so many, which is `l0`.
+    /// Number of groups that come back, those with the greatest values of the one aggregate; it is
+    /// `l0`.
     pub top: Option<u32>,
 }
 
-/// How what a unit changes is bounded for Laplace noise.
+/// Form of the bound on a unit's change for Laplace noise.
 ///
-/// Both have the same noise. Who bounds the sum over all groups alone cuts fewer rows; who bounds each group as well pays less wherever
-/// a price grows faster than ε ([`Sensitivity`]).
+/// Both have the same noise. A bound on the sum over all groups alone cuts fewer rows; a bound on
+/// each group as well costs less wherever a price grows faster than ε ([`Sensitivity`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// The sum over all groups.
     Sums,
-    /// That, and each group.
+    /// The sum over all groups, and each group.
     InEach,
 }
 

@@ -6,7 +6,7 @@ use super::quantile::{Bound, Extreme, Quantiles, Ranks, Selector, Side, inset};
 use super::topk::TopK;
 use super::{DpError, Entropy, EntropyError, Ratio, split};
 
-/// What is chosen in each group.
+/// A choice in each group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pick {
     /// A quantile strictly between 0 and 1.
@@ -21,9 +21,9 @@ pub enum Pick {
     End {
         /// The quantile.
         of: Ratio,
-        /// Which end.
+        /// The end.
         side: Side,
-        /// How often it may fail, in millionths.
+        /// Probability of a failure, in millionths.
         fails: u32,
     },
 }
@@ -72,12 +72,12 @@ impl Points {
         Ok(points)
     }
 
-    /// What one unit's cells weigh together.
+    /// Weight of one unit's cells together.
     pub fn weight(&self) -> u32 {
         self.weight
     }
 
-    /// What is chosen.
+    /// The picks.
     pub fn picks(&self) -> &[Pick] {
         &self.picks
     }
@@ -102,7 +102,8 @@ impl Points {
         list
     }
 
-    /// How many mechanisms are used one after the other: ⌈log₂(m+1)⌉ for m quantiles, and one for each other pick.
+    /// Number of mechanisms that are used one after the other: ⌈log₂(m+1)⌉ for m quantiles, and one
+    /// for each other pick.
     pub fn levels(&self) -> u32 {
         let quantiles = self.quantiles().len();
         let others = self.picks.len() - quantiles;
@@ -114,14 +115,15 @@ impl Points {
         split(&self.epsilon, usize::try_from(self.levels()).unwrap_or(usize::MAX))
     }
 
-    /// Its price.
+    /// The event of all picks.
     pub fn event(&self) -> Result<Event, DpError> {
         let mechanism = Mechanism::Guaranteed(self.selector.guarantee(&self.level()?));
         Ok(Event { mechanism, times: self.levels() })
     }
 
-    /// With probability 95 % the rank of a choice among so many points is no more rows than this from the one asked for; of a
-    /// mode, the count from the largest. McSherry and Talwar 2007, for scores of sensitivity at most the weight. For display.
+    /// With probability 95 % the rank of a choice among `points` points is no more rows than this
+    /// from the one asked for; of a mode, the count from the largest. McSherry and Talwar 2007, for
+    /// scores of sensitivity at most the weight. For display.
     pub fn error95(&self, points: usize) -> f64 {
         let level = self.level().map_or(f64::NAN, |e| *e.numer() as f64 / *e.denom() as f64);
         let each = match self.picks.as_slice() {

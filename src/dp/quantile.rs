@@ -47,7 +47,7 @@ impl Ranks {
         Ok(Self { mass })
     }
 
-    /// How many points the grid has.
+    /// Number of points of the grid.
     pub fn points(&self) -> usize {
         self.mass.len()
     }
@@ -63,7 +63,7 @@ pub enum Selector {
 }
 
 impl Selector {
-    /// What one choice at ε costs.
+    /// Guarantee of one choice at ε.
     pub fn guarantee(self, epsilon: &Ratio) -> Guarantee {
         match self {
             Self::Exponential => Guarantee::BoundedRange { epsilon: *epsilon },
@@ -81,15 +81,15 @@ impl Selector {
     }
 }
 
-/// One quantile.
+/// A quantile.
 ///
-/// The score of point j is minus the distance of q·n from \[rank below xⱼ, rank at or below xⱼ\] (Smith, "Privacy-preserving
-/// Statistical Estimation with Optimal Convergence Rates" 2011, with ties counted in favour). When one unit of weight w
-/// comes, rank - q·n moves by between -q·w and (1-q)·w, so scores have sensitivity w·max(q, 1-q): for the median half
-/// of what is often taken.
+/// The score of point j is minus the distance of q·n from \[rank below xⱼ, rank at or below xⱼ\]
+/// (Smith, "Privacy-preserving Statistical Estimation with Optimal Convergence Rates" 2011, with
+/// ties counted in favour). When one unit of weight w comes, rank - q·n moves by between -q·w and
+/// (1-q)·w, so scores have sensitivity w·max(q, 1-q): for the median half of what is often taken.
 ///
-/// Guarantee: ε-DP for add/remove neighbours; by [`Selector::Exponential`] also ε-bounded-range (McSherry and Talwar 2007,
-/// Theorem 6; Durfee and Rogers 2019).
+/// Guarantee: ε-DP for add/remove neighbours; by [`Selector::Exponential`] also ε-bounded-range
+/// (McSherry and Talwar 2007, Theorem 6; Durfee and Rogers 2019).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quantile {
     p: u32,
@@ -108,7 +108,7 @@ impl Quantile {
         Ok(Self { p, r, factor: factor(epsilon, sensitivity)?, epsilon: *epsilon, selector })
     }
 
-    /// What it costs.
+    /// Guarantee of the choice.
     pub fn guarantee(&self) -> Guarantee {
         self.selector.guarantee(&self.epsilon)
     }

@@ -66,14 +66,14 @@ pub struct RandomisedResponse {
     lie: Expansion,
 }
 
-/// How one answer is changed: drawn before the answer is seen, and used once.
+/// A change of one answer: drawn before the answer is seen, and used once.
 pub struct Change {
     offset: u32,
     answers: u32,
 }
 
 impl Change {
-    /// What is reported in place of `answer`. None where there is no such answer.
+    /// The report in place of `answer`. None where there is no such answer.
     pub fn report(self, answer: u32) -> Option<u32> {
         // Both are below k. A division would take longer for some answers than for others.
         let sum = u64::from(answer) + u64::from(self.offset);
@@ -94,7 +94,7 @@ impl RandomisedResponse {
         Ok(Self { answers, epsilon, lie })
     }
 
-    /// What one response costs its unit.
+    /// Guarantee of one response to its unit.
     pub fn guarantee(&self) -> Guarantee {
         Guarantee::Pure { epsilon: self.epsilon }
     }

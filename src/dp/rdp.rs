@@ -184,8 +184,9 @@ pub(super) fn ln_delta(order: f64, divergence: Interval, epsilon: f64) -> Interv
     excess * (divergence - epsilon) - excess.ln() - last
 }
 
-/// The least ε at δ over `orders`, and the order that gives it, for mechanisms used so many times each. A price that is
-/// fixed in advance: to pick the order after adaptively chosen mechanisms is not a filter.
+/// The least ε at δ over `orders`, and the order that gives it, for mechanisms with a number of
+/// uses each. A price that is fixed in advance: to pick the order after adaptively chosen
+/// mechanisms is not a filter.
 pub fn best_epsilon(uses: &[(Curve, u32)], orders: &[f64], delta: f64) -> Option<(f64, f64)> {
     let at = |&order: &f64| {
         let sum = uses.iter().map(|(curve, n)| curve.divergence(order) * f64::from(*n)).sum();

@@ -219,12 +219,13 @@ impl Selection {
         Ok(Self { weights, noise, threshold, delta: Ratio::new(delta, 1 << DELTA_BITS) })
     }
 
-    /// What draws the noise on what units add up to.
+    /// Sampler of the noise on the weights of a group's units.
     pub fn sampler(&self) -> Result<Sampler, DpError> {
         Noise { sensitivity: self.weights.sensitivity(1), distribution: self.noise }.sampler()
     }
 
-    /// How many units a group needs at least, without noise, of such as are in no other.
+    /// Number of units that a group needs at least, without noise, of units that are in no other
+    /// group.
     pub fn units(&self) -> i128 {
         let whole = i128::try_from(self.weights.whole()).unwrap_or(i128::MAX).max(1);
         self.threshold / whole + i128::from(self.threshold % whole > 0)

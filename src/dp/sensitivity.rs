@@ -1,9 +1,11 @@
-//! How much one unit changes an integer that is released for each of several groups: the norms of that vector of changes.
+//! Sensitivity of an integer that is released for each of several groups: the norms of one unit's
+//! vector of changes.
 //!
-//! Which vector it is, within these norms, is the data's choice, so that a price is that of the worst. Where a price f of one
-//! coordinate's shift grows faster than the shift itself, the worst is not many small shifts but few large ones: Σ f(vᵢ) over
-//! Σ|vᵢ| <= l₁, |vᵢ| <= l∞ is at most (l₁/l∞)·f(l∞) wherever f(x)/x does not fall, since then f(vᵢ) <= (|vᵢ|/l∞)·f(l∞). (At
-//! the extreme points of these norms the sum may be less: f need not be convex.)
+//! The vector, within these norms, is the data's choice, so that a price is that of the worst.
+//! Where a price f of one coordinate's shift grows faster than the shift itself, the worst is not
+//! many small shifts but few large ones: Σ f(vᵢ) over Σ|vᵢ| <= l₁, |vᵢ| <= l∞ is at most
+//! (l₁/l∞)·f(l∞) wherever f(x)/x does not fall, since then f(vᵢ) <= (|vᵢ|/l∞)·f(l∞). (At the
+//! extreme points of these norms the sum may be less: f need not be convex.)
 
 use super::Ratio;
 
@@ -32,7 +34,7 @@ impl Sensitivity {
         }
     }
 
-    /// One integer, without groups.
+    /// Sensitivity of a single integer, without groups.
     pub fn of_one(linf: u128) -> Self {
         Self::in_each(linf, 1)
     }
@@ -48,7 +50,7 @@ impl Sensitivity {
         Self { groups: u64::MAX, linf: l2_squared.isqrt(), l1: l2_squared, l2_squared }
     }
 
-    /// Each change so many times as large.
+    /// Sensitivity of changes that are `factor` times as large.
     #[must_use]
     pub fn times(self, factor: u128) -> Self {
         let times = |n: u128| n.saturating_mul(factor);

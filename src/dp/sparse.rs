@@ -19,10 +19,10 @@ pub use question::{Question, SENSITIVITY, Test};
 
 use super::{DiscreteLaplace, DpError, Entropy, EntropyError};
 
-/// What is told of a number that was found above its threshold.
+/// Evidence that is told of a number above its threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence {
-    /// That it is.
+    /// The fact alone.
     Nothing,
     /// The number itself with fresh noise.
     Answer(i128),
@@ -178,12 +178,13 @@ impl Stream {
         })
     }
 
-    /// Its plan.
+    /// The plan of the stream.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// How many more numbers can be found above. Public: it follows from the answers.
+    /// The number of times that a number can still be found above. Public: it follows from the
+    /// answers.
     pub fn left(&self) -> u32 {
         self.state.left
     }
@@ -192,7 +193,7 @@ impl Stream {
 /// Why a stream was not opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
-    /// Its noise cannot be drawn.
+    /// Noise cannot be drawn.
     #[error(transparent)]
     Noise(#[from] DpError),
     /// No entropy.

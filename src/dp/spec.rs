@@ -1,4 +1,4 @@
-//! What a release will draw, fixed from public data before anything is charged.
+//! Specs of releases: the draws of a release, fixed from public data before anything is charged.
 
 use super::mechanism::{Event, Mechanism, Share};
 use super::outline::{Form, Outline, Shares, WHOLE};
@@ -10,7 +10,7 @@ use super::{
 };
 use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, Zero};
 
-/// What a unit adds to the number by which each of its groups is selected.
+/// Weights that a unit adds to the number by which each of its groups is selected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Weights {
     /// 1: the number is that of its units.
@@ -31,7 +31,7 @@ impl Weights {
         }
     }
 
-    /// What a unit changes that is in at most `l0` groups.
+    /// Sensitivity to a unit that is in at most `l0` groups.
     pub fn sensitivity(self, l0: u32) -> Sensitivity {
         match self {
             Self::Units => Sensitivity::in_each(1, l0.into()),
@@ -42,7 +42,7 @@ impl Weights {
         }
     }
 
-    /// What a unit adds to each of its `groups` groups, which are one at least.
+    /// Weight that a unit adds to each of its `groups` groups, which are one at least.
     pub fn in_each(self, groups: u32) -> u128 {
         let groups = u128::from(groups.max(1));
         match self {
@@ -54,10 +54,11 @@ impl Weights {
     }
 }
 
-/// How private groups are selected: a group is kept when what its units add up to, plus this noise, is at least the threshold.
+/// Selection of private groups: a group is kept when the weights of its units, plus this noise, are
+/// at least the threshold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
-    /// What each unit adds.
+    /// Weights of units.
     pub weights: Weights,
     /// The noise on what they add up to.
     pub noise: Distribution,
@@ -67,24 +68,24 @@ pub struct Selection {
     pub delta: Ratio,
 }
 
-/// One release: groups (public, or selected), and noise for each aggregate.
+/// The spec of a release: groups (public, or selected), and noise for each aggregate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spec {
     /// Groups one unit may touch.
     pub l0: u32,
-    /// One entry per aggregate of the fetch, in order.
+    /// Noises, one per aggregate of the fetch, in order.
     pub aggregates: Vec<Noise>,
-    /// None where all groups are public. Where it is some, the fetch's first integer column after the keys is the
-    /// number of distinct units, before the aggregates.
+    /// The selection; None where all groups are public. With one, the fetch's first integer column
+    /// after the keys is the number of distinct units, before the aggregates.
     pub selection: Option<Selection>,
     /// The aggregate that is the number of units by which groups are selected, if there is one: what is released of it is what
     /// is compared with the threshold, and its noise is that of the selection, drawn and paid for once.
     pub counted: Option<usize>,
-    /// Where it is some, there are no aggregates: the fetch counts cells, of which the last key is the point, and points are
-    /// chosen in each group of the other keys.
+    /// Points, in place of aggregates: the fetch counts cells, of which the last key is the point,
+    /// and points are chosen in each group of the other keys.
     pub points: Option<Points>,
-    /// Where it is some, as many groups come back as it chooses by the one aggregate, which has noise for so many: `l0` of
-    /// them, however many a unit touches.
+    /// The first k groups by the one aggregate, when not all come back: the aggregate has noise for
+    /// `l0` of them, however many a unit touches.
     pub top: Option<TopK>,
 }
 

@@ -1,15 +1,17 @@
-//! What a guarantee means to a person: how far an attacker's suspicion can move, and how well the best attack does.
+//! The meaning of a guarantee for a person: how far an attacker's suspicion can move, and how well
+//! the best attack does.
 //!
-//! The attacker knows everything but whether one unit's rows are in the data (or which of two sets of rows they are), and
-//! sees all answers. Bounds hold for every attacker, and are reached for randomised response. For display: percentages are
-//! rounded up.
+//! The attacker knows everything but whether one unit's rows are in the data (or which of two sets
+//! of rows they are), and sees all answers. Bounds hold for every attacker, and are reached for
+//! randomised response. For display: percentages are rounded up.
 
 use super::interval::{Interval, least};
 use super::tradeoff::TradeOff;
 use std::fmt;
 
-/// Where a suspicion of `prior` can end after answers with a privacy loss of at most ε in either direction: by Bayes' rule
-/// the odds move by a factor of at most e^ε. None for a prior outside of [0, 1].
+/// The ends of a suspicion of `prior` after answers with a privacy loss of at most ε in either
+/// direction: by Bayes' rule the odds move by a factor of at most e^ε. None for a prior outside of
+/// [0, 1].
 ///
 /// Guarantee: pure ε-DP, add or remove one unit. For (ε, δ)-DP see [`exceeded`].
 pub fn update(prior: f64, epsilon: f64) -> Option<(f64, f64)> {
@@ -24,8 +26,8 @@ pub fn update(prior: f64, epsilon: f64) -> Option<(f64, f64)> {
     Some((least.lo().clamp(0.0, prior), most.hi().clamp(prior, 1.0)))
 }
 
-/// How often at most the odds move by more than e^`bound` under an (ε, δ)-DP mechanism, for a `bound` above ε:
-/// δ/(1 - e^(ε - bound)), for the answers that the present unit gets.
+/// The largest probability that the odds move by more than e^`bound` under an (ε, δ)-DP mechanism,
+/// for a `bound` above ε: δ/(1 - e^(ε - bound)), for the answers that the present unit gets.
 ///
 /// On the set where the loss is above the bound, P <= e^ε·Q + δ <= e^(ε-bound)·P + δ.
 pub fn exceeded(epsilon: f64, delta: f64, bound: f64) -> f64 {
@@ -39,7 +41,7 @@ pub fn exceeded(epsilon: f64, delta: f64, bound: f64) -> f64 {
     (Interval::from(delta) / share).hi().clamp(0.0, 1.0)
 }
 
-/// What (ε, δ)-differential privacy means to one person.
+/// The meaning of (ε, δ)-differential privacy for one person.
 #[derive(Clone, Debug)]
 pub struct Meaning {
     epsilon: f64,
@@ -61,8 +63,9 @@ impl Meaning {
         Self { epsilon, delta }
     }
 
-    /// How often at most a suspicion moves further than is said: 100δ, which leaves the loss within 0.0101 of ε; no more than 1 %
-    /// where δ is so large, and never below 2δ, for which the loss is ε + ln 2. 0 for δ = 0.
+    /// The largest probability that a suspicion moves further than is said: 100δ, which leaves the
+    /// loss within 0.0101 of ε; no more than 1 % where δ is so large, and never below 2δ, for which
+    /// the loss is ε + ln 2. 0 for δ = 0.
     pub fn chance(&self) -> f64 {
         let least = 2.0 * self.delta;
         (100.0 * self.delta).min(0.01_f64.max(least))

@@ -45,12 +45,12 @@ impl TopK {
         Self::new(1, sensitivity, epsilon, selector)
     }
 
-    /// How many choices there are, one after the other.
+    /// Number of choices, one after the other.
     pub fn choices(&self) -> u32 {
         self.k
     }
 
-    /// How much one unit changes a count, at most.
+    /// The most that one unit changes a count by.
     pub fn sensitivity(&self) -> u64 {
         self.sensitivity
     }
@@ -65,20 +65,21 @@ impl TopK {
         self.share
     }
 
-    /// Its price: all choices.
+    /// The event of all choices.
     pub fn event(&self) -> Event {
         Event { mechanism: Mechanism::Guaranteed(self.guarantee_of_a_choice()), times: self.k }
     }
 
-    /// With probability 95 % the count of each choice among so many is no more than this below that of the best that is left
-    /// (McSherry and Talwar 2007, Theorem 6, over k choices). For display, and to compare by.
+    /// With probability 95 % the count of each choice among `candidates` groups is no more than
+    /// this below that of the best that is left (McSherry and Talwar 2007, Theorem 6, over k
+    /// choices). For display, and to compare by.
     pub fn error95(&self, candidates: usize) -> f64 {
         let level = *self.share.numer() as f64 / *self.share.denom() as f64;
         let all = 20.0 * candidates as f64 * f64::from(self.k);
         self.sensitivity as f64 * libm::log(all) / level
     }
 
-    /// What each choice costs.
+    /// Guarantee of one choice.
     pub fn guarantee_of_a_choice(&self) -> Guarantee {
         self.selector.guarantee(&self.share)
     }

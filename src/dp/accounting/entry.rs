@@ -46,7 +46,7 @@ pub(super) struct Entry {
 /// The ε that a sum of losses implies.
 #[derive(Clone, Copy, Debug)]
 pub enum Conversion {
-    /// It is ε.
+    /// The loss is ε itself.
     Itself,
     /// The ε that a loss implies at a δ.
     At(fn(f64, f64) -> f64),

@@ -4,16 +4,18 @@ use super::cost::Unpriced;
 use crate::pld::{Pld, PldError, Source};
 use crate::{Charge, Mechanism};
 
-/// At most n₁ uses of one mechanism, n₂ of another, and so on, with the (ε, δ) that all of them together have.
+/// An envelope: at most n₁ uses of one mechanism, n₂ of another, and so on, with the (ε, δ) that
+/// all of them together have.
 ///
-/// Guarantee: whoever asks at most nᵢ questions of each class, chosen from answers, in any order and in any number of
-/// interleaved sessions, learns no more than the tensor product of all of them would tell; (ε, δ) is its bound by [`Pld`]. Add
-/// or remove one unit.
+/// Guarantee: an analyst who asks at most nᵢ questions of each class, chosen from answers, in any
+/// order and in any number of interleaved sessions, learns no more than the tensor product of all
+/// of them would tell; (ε, δ) is its bound by [`Pld`]. Add or remove one unit.
 ///
-/// Why it holds: "answer at most nᵢ adaptively chosen questions, each fᵢ-DP" is one interactive mechanism with
-/// fᵢ ⊗ … ⊗ fᵢ (Dong, Roth and Su, Theorem 3.2, with fᵢ fixed), and interactive mechanisms side by side compose as their
-/// trade-off functions do (Vadhan and Zhang 2023). To stop early is post-processing. What is fixed is the multiset; were a
-/// class or a number chosen from answers, the theorem would not apply.
+/// Why it holds: "answer at most nᵢ adaptively chosen questions, each fᵢ-DP" is one interactive
+/// mechanism with fᵢ ⊗ … ⊗ fᵢ (Dong, Roth and Su, Theorem 3.2, with fᵢ fixed), and interactive
+/// mechanisms side by side compose as their trade-off functions do (Vadhan and Zhang 2023). To stop
+/// early is post-processing. The multiset is fixed; were a class or a number chosen from answers,
+/// the theorem would not apply.
 #[derive(Clone, Debug)]
 pub struct Envelope {
     classes: Vec<(Mechanism, u32)>,
@@ -21,12 +23,12 @@ pub struct Envelope {
     epsilon: f64,
 }
 
-/// How many uses of each class, in the envelope's order.
+/// Numbers of uses of each class, in the envelope's order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tokens(Vec<u32>);
 
 impl Tokens {
-    /// So many uses of each class; none of classes that are not listed.
+    /// Tokens for uses of each class; none of classes that are not listed.
     pub fn new(counts: Vec<u32>) -> Self {
         Self(counts)
     }
@@ -38,7 +40,8 @@ impl Tokens {
 }
 
 impl Envelope {
-    /// Grants so many uses of each mechanism, each on one integer. ε at `delta` is computed once, here.
+    /// An envelope of uses of each mechanism, each on one integer. ε at `delta` is computed once,
+    /// here.
     pub fn new(classes: Vec<(Mechanism, u32)>, delta: f64) -> Result<Self, PldError> {
         let parts = classes
             .iter()
@@ -48,7 +51,8 @@ impl Envelope {
         Ok(Self { classes, delta, epsilon })
     }
 
-    /// What all uses together cost, whether or not they are made: (ε, δ), for a budget above this one.
+    /// Guarantee of all uses together, whether or not they are made: (ε, δ), for a budget above
+    /// this one.
     pub fn guarantee(&self) -> (f64, f64) {
         (self.epsilon, self.delta)
     }
@@ -73,7 +77,7 @@ impl Envelope {
         Ok(Tokens(tokens))
     }
 
-    /// The sum after `price` is added to `spent`, if every class has so many left.
+    /// The sum after `price` is added to `spent`, if every class has enough left.
     pub fn admit(&self, spent: &Tokens, price: &Tokens) -> Option<Tokens> {
         if price.0.iter().all(|uses| *uses == 0) {
             return Some(spent.clone());
@@ -91,7 +95,7 @@ impl Envelope {
         self.classes.iter().map(|(_, n)| *n)
     }
 
-    /// How many charges of `price` still fit, one after the other.
+    /// Number of charges of `price` that still fit, one after the other.
     pub fn fits(&self, spent: &Tokens, price: &Tokens) -> u128 {
         if price.0.iter().all(|uses| *uses == 0) {
             return u128::MAX;

@@ -4,14 +4,14 @@ use super::cost::{Cost, add, units_down};
 use super::notions::Notion;
 use crate::{DpError, Ratio};
 
-/// Which sum a charge does not fit into.
+/// A sum that a charge does not fit into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shortfall {
     /// True where δ of selection runs out, false where ε or ρ does.
     pub of_delta: bool,
-    /// What the charge needs, in units.
+    /// Units that the charge needs.
     pub needed: u128,
-    /// What is left, in units.
+    /// Units that are left.
     pub left: u128,
     /// All that there was, in units.
     pub limit: u128,
@@ -84,7 +84,7 @@ impl Filter {
         Ok(Cost { loss, delta, orders: add(spent.orders, price.orders) })
     }
 
-    /// How many charges of `price` still fit, one after the other.
+    /// Number of charges of `price` that still fit, one after the other.
     pub fn fits(&self, spent: Cost, price: Cost) -> u128 {
         if price == Cost::default() {
             return u128::MAX;
@@ -96,7 +96,7 @@ impl Filter {
         fits.min(room(self.limit.delta, spent.delta, price.delta))
     }
 
-    /// What is spent and what the limit is, in one number each: of the order that has the largest part left in rdp.
+    /// Spending and limit, in one number each: of the order that has the largest part left in rdp.
     pub fn reading(&self, spent: Cost) -> (u128, u128) {
         if !self.notion.counts_orders() {
             return (spent.loss, self.limit.loss);

@@ -22,7 +22,7 @@ pub enum Kind {
 /// A cell of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// What is charged, in words of the document.
+    /// A charge, in words of the document.
     Charged(&'static str),
     /// Why there is no price.
     Refused(&'static str),
@@ -94,7 +94,7 @@ pub(super) fn table(notions: &[(&str, RuleOf)]) -> String {
 }
 
 impl Mechanism {
-    /// Its row in the table.
+    /// Row of the mechanism in the table.
     pub fn kind(&self) -> Kind {
         match self {
             Self::DiscreteLaplace { .. } => Kind::DiscreteLaplace,

@@ -26,16 +26,17 @@ pub use filter::{Filter, Shortfall};
 pub use kinds::{Kind, Rule};
 pub use notions::{Notion, mechanisms, rule, sums};
 
-/// The version of pricing: the same charge has the same price, to the last unit, wherever and whenever it is computed by one
-/// version.
+/// The version of pricing: the same charge has the same price, to the last unit, wherever and
+/// whenever it is computed by one version.
 ///
-/// Ledgers store prices, and check them by computing them anew. So prices come from integers or from one pinned libm, which
-/// is the same on every machine, and never from the platform's functions (clippy.toml refuses these by name). A price that
-/// changes by a single unit, be it because a bound became tighter or because libm was updated, is another version: the
-/// test `rule_43_prices_of_this_version` fails until this number is raised.
+/// Ledgers store prices, and check them by computing them anew. So prices come from integers or
+/// from one pinned libm, which is the same on every machine, and never from the platform's
+/// functions (clippy.toml refuses these by name). A price that changes by a single unit, be it
+/// because a bound became tighter or because libm was updated, is another version: the test
+/// `rule_43_prices_of_this_version` fails until this number is raised.
 ///
-/// 1: Laplace noise was priced as so many uses of the change in one group, where what a unit changes over all groups was bounded.
-/// 2: by the worst vector of changes ([`crate::Sensitivity`]).
+/// 1: Laplace noise was priced as a number of uses of the change in one group, where the change of
+/// a unit over all groups was bounded. 2: by the worst vector of changes ([`crate::Sensitivity`]).
 pub const PRICING: u32 = 2;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What an event costs, rounded up, in integers.
+//! Prices of events, rounded up, in integers.
 
 use super::cost::{ORDERS, UNITS_PER_ONE, Unpriced};
 use super::limits;

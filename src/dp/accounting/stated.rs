@@ -1,4 +1,4 @@
-//! What a guarantee costs: what notions have in common.
+//! Prices of guarantees: what notions have in common.
 
 use super::cost::{Cost, ORDERS, UNITS_PER_ONE, Unpriced, units_up};
 use super::kinds::Rule;

@@ -30,7 +30,7 @@ pub(super) struct Line {
     tail: f64,
 }
 
-/// Where a line lies, how long until it repeats, and what for.
+/// The plan of a line: where it lies, when it repeats, and its purpose.
 #[derive(Clone, Copy)]
 pub(super) struct Plan {
     pub(super) theta: f64,
@@ -39,14 +39,14 @@ pub(super) struct Plan {
     /// About where, and about how large, δ will be.
     pub(super) epsilon: f64,
     pub(super) delta: f64,
-    /// What part of δ may be left out.
+    /// Part of δ that may be left out.
     pub(super) negligible: f64,
 }
 
 /// No line has more terms.
 const MOST: u32 = 1 << 21;
 
-/// How far a line must go until the rest may be left out, in t; infinite where it never may.
+/// Length of a line after which the rest may be left out, in t; infinite when it never may.
 pub(super) fn reach(parts: &[Tilted], plan: Plan) -> f64 {
     let (allowed, _) = allowance(parts, plan);
     let mut t = plan.theta;

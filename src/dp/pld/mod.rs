@@ -57,7 +57,7 @@ use lattice::Lattice;
 use line::{Line, Plan, reach};
 use transform::{Loss, Tilted};
 
-/// How one use's loss is known.
+/// Source of one use's loss.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// By its outcomes.

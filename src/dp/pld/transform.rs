@@ -34,7 +34,7 @@ pub(super) enum Loss {
 /// R at one t, and how much its computed value is wrong by at most.
 pub(super) type Value = (Complex, f64);
 
-/// One mechanism's transform on one line.
+/// Transform of one mechanism on one line.
 pub(super) struct Tilted {
     /// Uses: the power that is taken.
     pub(super) uses: u32,
@@ -198,7 +198,8 @@ impl Tilted {
         (power, n * (error + 4.0 * U * modulus) * around * 1.01)
     }
 
-    /// What ln |R|^uses is at most from `t` on: up to where `half` says the lattice repeats itself.
+    /// The most that ln |R|^uses is from `t` on: up to where `half` says the lattice repeats
+    /// itself.
     pub(super) fn beyond(&self, t: f64, half: f64) -> f64 {
         let n = f64::from(self.uses);
         match &self.kind {

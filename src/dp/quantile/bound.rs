@@ -3,7 +3,7 @@
 use super::{Quantile, Ranks, Selector, inset};
 use crate::{DpError, Entropy, EntropyError, Guarantee, Ratio};
 
-/// Which end.
+/// An end of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {
     /// At or below the quantile.
@@ -33,8 +33,8 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// Of the q-quantile, 0 < q < 1, on a grid of so many points, where a unit has weight at most `weight` >= 1. `beta`: how often
-    /// it may fail, above 0.
+    /// A bound of the q-quantile, 0 < q < 1, on a grid of `points` points, where a unit has weight
+    /// at most `weight` >= 1. `beta`: the probability that it fails, above 0.
     pub fn new(
         q: &Ratio,
         side: Side,
@@ -52,7 +52,7 @@ impl Bound {
         Ok(Self { of, side, away })
     }
 
-    /// What it costs.
+    /// Guarantee of the choice.
     pub fn guarantee(&self) -> Guarantee {
         self.of.guarantee()
     }

@@ -44,7 +44,7 @@ impl Extreme {
         Ok(Self { end, inset, factor, epsilon: *epsilon, selector })
     }
 
-    /// What it costs.
+    /// Guarantee of the choice.
     pub fn guarantee(&self) -> Guarantee {
         self.selector.guarantee(&self.epsilon)
     }

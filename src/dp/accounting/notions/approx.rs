@@ -8,7 +8,7 @@ use crate::accounting::kinds::{Kind, Rule};
 use crate::accounting::{price, stated};
 use crate::{Guarantee, Ratio};
 
-/// What is known of it.
+/// Facts about the notion.
 pub(super) static ENTRY: Entry = Entry {
     word: "approx",
     symbol: "ε",

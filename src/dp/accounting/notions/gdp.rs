@@ -10,7 +10,7 @@ use crate::accounting::{limits, price, stated};
 use crate::interval::Interval;
 use crate::{Guarantee, Ratio, gdp};
 
-/// What is known of it.
+/// Facts about the notion.
 pub(super) static ENTRY: Entry = Entry {
     word: "gdp",
     symbol: "μ²",

@@ -1,6 +1,7 @@
-//! What a budget counts in: a file for each notion, which says all that is known of it.
+//! Notions that budgets count in: a file for each, which says all that is known of it.
 //!
-//! A new one is a file with its [`Entry`], and a line in the list below. It must be a privacy filter.
+//! A new one is a file with its [`Entry`], and a line in the list below. It must be a privacy
+//! filter.
 
 mod advanced;
 mod approx;
@@ -19,8 +20,9 @@ use num_traits::Zero;
 
 macro_rules! notions {
     ($($(#[$doc:meta])* $notion:ident = $file:ident;)*) => {
-        /// What a budget counts in. Each is a privacy filter: a sum of charges fixed before each draw, and a limit that implies the
-        /// budget's (ε, δ) however charges are chosen from earlier answers and however sessions interleave.
+        /// A notion that a budget counts in. Each is a privacy filter: a sum of charges fixed
+        /// before each draw, and a limit that implies the budget's (ε, δ) however charges are
+        /// chosen from earlier answers and however sessions interleave.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Notion { $($(#[$doc])* $notion),* }
 
@@ -66,7 +68,7 @@ impl Notion {
         Self::ALL.into_iter().find(|n| n.word() == word)
     }
 
-    /// What its loss is called in JSON; None where no single number says it.
+    /// Name of the loss in JSON; None when no single number says it.
     pub fn key(self) -> Option<&'static str> {
         self.entry().key
     }
@@ -91,12 +93,12 @@ impl Notion {
         self.entry().analytic
     }
 
-    /// What a sum of losses is worth in ε.
+    /// Conversion of a sum of losses to ε.
     pub fn conversion(self) -> Conversion {
         self.entry().conversion
     }
 
-    /// What a price comes to in one number, and what that is: of orders, one stands for all.
+    /// A price in one number, and the name of that number: of orders, one stands for all.
     pub fn told(self, price: &Cost) -> (&'static str, u128) {
         match self.counts_orders() {
             true => ("Rényi divergence of order 2", price.orders.get(1).copied().unwrap_or_default()),
@@ -115,7 +117,7 @@ impl Notion {
         (entry.limit)(epsilon, delta, selection).ok_or(entry.unlimited)
     }
 
-    /// What `charge` costs in this notion, rounded up.
+    /// Price of `charge` in this notion, rounded up.
     pub fn price(self, charge: &Charge) -> Result<Cost, Unpriced> {
         let refused = |kind| match rule(kind, self) {
             Rule::Refused(why) => Some(why),
@@ -147,10 +149,11 @@ impl Notion {
         Cost { delta: selection, ..cost }.checked_add(stated).ok_or(Unpriced::Unbounded)
     }
 
-    /// What a mechanism with this guarantee costs when it is used `times` on the same unit, rounded up.
+    /// Price of a mechanism with this guarantee that is used `times` on the same unit, rounded up.
     ///
-    /// Real Gaussian noise costs (ε′, δ′) per use in approx and advanced budgets, where `gaussian_delta` is δ′ and ε′ its
-    /// analytic ε (soundness rule 21); without a δ′ they refuse it.
+    /// Real Gaussian noise costs (ε′, δ′) per use in approx and advanced budgets, where
+    /// `gaussian_delta` is δ′ and ε′ its analytic ε (soundness rule 21); without a δ′ they refuse
+    /// it.
     pub fn price_of(
         self,
         guarantee: &Guarantee,
@@ -192,7 +195,7 @@ pub fn sums() -> String {
     out
 }
 
-/// What a notion charges for a mechanism.
+/// The rule by which a notion charges for a mechanism.
 pub fn rule(kind: Kind, notion: Notion) -> Rule {
     (notion.entry().rule)(kind)
 }

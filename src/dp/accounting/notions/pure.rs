@@ -8,7 +8,7 @@ use crate::accounting::entry::{Conversion, Entry};
 use crate::accounting::kinds::{Kind, Rule};
 use crate::accounting::{price, stated};
 
-/// What is known of it.
+/// Facts about the notion.
 pub(super) static ENTRY: Entry = Entry {
     word: "pure",
     symbol: "ε",

@@ -14,7 +14,7 @@ use crate::ratio::{exact, exact_integer};
 use crate::rdp::Curve;
 use crate::{Guarantee, Ratio};
 
-/// What is known of it.
+/// Facts about the notion.
 pub(super) static ENTRY: Entry = Entry {
     word: "rdp",
     symbol: "Rényi divergence",

@@ -9,7 +9,7 @@ use crate::accounting::{limits, price, stated};
 use crate::ratio::{exact, exact_integer};
 use crate::{Guarantee, Ratio, cdp};
 
-/// What is known of it.
+/// Facts about the notion.
 pub(super) static ENTRY: Entry = Entry {
     word: "zcdp",
     symbol: "ρ",

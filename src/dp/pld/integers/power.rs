@@ -15,7 +15,7 @@ struct Exponent {
     cumulants: Vec<f64>,
 }
 
-/// Where sums of losses lie, but for a given probability.
+/// Windows in which sums of losses lie, but for a given probability.
 pub(super) struct Windows {
     rising: Vec<Exponent>,
     /// Empty where all sums fit as they are.
