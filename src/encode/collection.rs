@@ -21,8 +21,8 @@ struct Described {
     columns: Vec<Text>,
 }
 
-/// What the shuffler promises to those who answer: part of the description, so that a shuffler with other rules opens none of
-/// its reports.
+/// The shuffler's promises to those who answer: part of the description, so that a shuffler with
+/// other rules opens none of its reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shuffle {
@@ -30,7 +30,7 @@ pub struct Shuffle {
     pub min_batch: u64,
     /// Seconds after which a smaller batch goes out, marked as small.
     pub max_delay: u64,
-    /// About so many reports of a group before any of it goes out.
+    /// About the number of reports of a group before any of it goes out.
     pub min_group: u64,
     /// ε of the noise on that threshold, as a decimal.
     pub group_epsilon: String,
@@ -38,7 +38,7 @@ pub struct Shuffle {
     pub counted_per_writer: u64,
 }
 
-/// What is asked: public, and the same for everybody who answers.
+/// A description of a collection: public, and the same for everybody who answers.
 #[derive(Clone)]
 pub struct Collection {
     name: String,
@@ -50,10 +50,10 @@ pub struct Collection {
     json: String,
 }
 
-/// How a column is randomised.
+/// A randomiser of a column.
 #[derive(Clone, Debug)]
 pub enum Randomiser {
-    /// One value of a domain.
+    /// A value of a domain.
     Oracle(Oracle),
     /// A number.
     Mean(Mean),
@@ -62,7 +62,7 @@ pub enum Randomiser {
 }
 
 impl Randomiser {
-    /// Its word in a description.
+    /// Word for it in a description.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Oracle(oracle) => oracle.kind().word(),
@@ -130,12 +130,12 @@ impl Collection {
         Ok(Self { name, columns, shuffler, analyser, shuffle, digest, json })
     }
 
-    /// Its name.
+    /// Name of the collection.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its columns, in the order of a report's fields.
+    /// Columns, in the order of a report's fields.
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }

@@ -1,4 +1,4 @@
-//! One column of a collection: its public domain, how an answer is read, and how it is randomised.
+//! A column of a collection: its public domain, how an answer is read, and how it is randomised.
 
 use super::collection::Randomiser;
 use super::error::{DescriptionError, EncodeError};
@@ -10,11 +10,11 @@ use num_traits::ToPrimitive;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
-/// What the values of a column are.
+/// A kind of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// One of `values`.
+    /// A value of `values`.
     Categorical,
     /// true or false.
     Boolean,
@@ -56,9 +56,9 @@ fn auto() -> String {
 /// An answer as somebody gave it.
 #[derive(Clone, Copy, Debug)]
 pub enum Answer<'a> {
-    /// None.
+    /// No answer.
     Missing,
-    /// One, as text.
+    /// A single answer, as text.
     One(&'a str),
     /// Several.
     Several(&'a [&'a str]),
@@ -104,23 +104,23 @@ impl Column {
         Ok(Self { text, values, grid, randomiser })
     }
 
-    /// Its name.
+    /// Name of the column.
     pub fn name(&self) -> &str {
         &self.text.name
     }
 
-    /// What its values are.
+    /// Kind of its values.
     pub fn kind(&self) -> Kind {
         self.text.kind
     }
 
-    /// Its public domain in the order of [`Oracle`]'s values, but for the last one where there may be no answer (or a set may
-    /// have fewer values). Empty for a number.
+    /// The public domain in the order of [`Oracle`]'s values, but for the last one where there may
+    /// be no answer (or a set may have fewer values). Empty for a number.
     pub fn values(&self) -> &[String] {
         &self.values
     }
 
-    /// How it is randomised.
+    /// The randomiser.
     pub fn randomiser(&self) -> &Randomiser {
         &self.randomiser
     }

@@ -1,4 +1,4 @@
-//! What can go wrong. No text here has a value that somebody gave.
+//! Errors of encoding. No text here has a value that somebody gave.
 
 use dp::EntropyError;
 use dp::randomised::RandomiseError;
@@ -12,9 +12,9 @@ pub enum DescriptionError {
     /// A column has a mistake.
     #[error("column {column:?}: {what}")]
     Column {
-        /// Its name.
+        /// Name of the column.
         column: String,
-        /// What is wrong, and what to write instead.
+        /// The mistake, and what to write instead.
         what: String,
     },
     /// Something else.

@@ -43,7 +43,7 @@ const ENVELOPE: usize = 32;
 pub struct Message(Box<[u8]>);
 
 impl Message {
-    /// What arrived over a network, of which nothing is believed.
+    /// A message that arrived over a network, of which nothing is believed.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         Self(bytes.into())
     }
@@ -72,7 +72,7 @@ impl Message {
 pub struct Sealed(Box<[u8]>);
 
 impl Sealed {
-    /// What came from a shuffler, of which nothing is believed.
+    /// A sealed report that came from a shuffler, of which nothing is believed.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         Self(bytes.into())
     }
@@ -83,14 +83,14 @@ impl Sealed {
     }
 }
 
-/// What a shuffler sees of a report.
+/// A report as a shuffler sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opened {
     /// Drawn where the report was made: a report that arrives twice has it twice.
     pub id: [u8; 16],
     /// Among what it hides: the digest of a label that its writer chose.
     pub group: [u8; 16],
-    /// What is passed on.
+    /// The sealed report that is passed on.
     pub sealed: Sealed,
 }
 

@@ -14,7 +14,7 @@ use std::fmt::{self, Debug, Write};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not certified: {reason}: {fragment}")]
 pub struct Uncertified {
-    /// What was found, in constant words.
+    /// The reason, in constant words.
     pub reason: &'static str,
     /// The piece of the text where it was found, shortened.
     pub fragment: String,
@@ -24,19 +24,20 @@ pub struct Uncertified {
 const TOO_DEEP: &str = "a text nested too deeply";
 
 impl Uncertified {
-    /// Whether it says nothing of the text but how deep it is nested: whoever wrote the statement can write a flatter one.
+    /// Whether the reason is nothing but how deep the text is nested: the author of the statement
+    /// can write a flatter one.
     pub fn is_depth(&self) -> bool {
         self.reason == TOO_DEEP
     }
 }
 
-/// What was read, or why it is not.
+/// A tree, or the reason why there is none.
 pub type Result<T> = std::result::Result<T, Uncertified>;
 
 /// What of a text is shown.
 const FRAGMENT: usize = 200;
 
-/// What must hold, or else the reason in constant words for which a text is refused.
+/// Checks a condition; the reason, in constant words, is that for which a text is refused.
 pub fn ensure(holds: bool, reason: &'static str, at: impl Debug) -> Result<()> {
     if holds { Ok(()) } else { refuse(reason, at) }
 }

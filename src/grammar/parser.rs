@@ -21,7 +21,7 @@ const OPERATORS: &str = "IS NOT NULL,IS NULL,IS NOT TRUE,IS TRUE,IS NOT FALSE,IS
 
 const FRAMES: &[&str] = &["BETWEEN", "AND", "UNBOUNDED", "PRECEDING", "FOLLOWING", "CURRENT", "ROW"];
 
-/// What is free in a fetch is parsed; what is not is compared ([`Parser::exactly`]).
+/// A parser: parts that are free in a fetch are parsed; others are compared ([`Parser::exactly`]).
 pub struct Parser<'p> {
     tokens: Vec<Token>,
     at: usize,

@@ -5,7 +5,7 @@ use schema::SqlType;
 /// The name of a scan, and a column of it. No column has an empty name.
 pub type Col = (String, String);
 
-/// What gives a value for each row.
+/// An expression: a value for each row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
     /// `scan.column`
@@ -47,7 +47,7 @@ pub const AGGREGATES: &[&str] = &[
     "stddev_pop",
 ];
 
-/// What stands over windows alone.
+/// Functions that stand over windows alone.
 pub const WINDOWS: &[&str] = &[
     "row_number",
     "rank",
@@ -72,13 +72,13 @@ pub type Item = (Expr, String);
 pub struct Select {
     /// `SELECT DISTINCT`
     pub distinct: bool,
-    /// What it gives, in order.
+    /// Items, in order.
     pub items: Vec<Item>,
-    /// What its rows are of; a single one without it.
+    /// The relation of its rows; a single row without it.
     pub from: Option<Tree>,
-    /// What AND joins in WHERE.
+    /// Conjuncts of WHERE.
     pub filter: Vec<Expr>,
-    /// How many items it is grouped by, which come first.
+    /// Number of items that it is grouped by, which come first.
     pub groups: usize,
 }
 
@@ -88,7 +88,7 @@ impl Select {
         self.items.split_at_checked(self.groups).unwrap_or_default()
     }
 
-    /// It has no DISTINCT and no GROUP BY.
+    /// Whether there is neither DISTINCT nor GROUP BY.
     pub fn is_plain(&self) -> bool {
         !self.distinct && self.groups == 0
     }
@@ -97,9 +97,9 @@ impl Select {
 /// Rows of several SELECTs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Set {
-    /// Those of one.
+    /// Rows of one SELECT.
     Select(Box<Select>),
-    /// One column of constants.
+    /// A column of constants.
     Values(Vec<Expr>),
     /// An operator as it is written, between all of these.
     Op(&'static str, Vec<Set>),
@@ -108,13 +108,13 @@ pub enum Set {
 /// FROM.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tree {
-    /// One thing under one name.
+    /// A scan under one name.
     Scan(Scan),
     /// Two sides, and what AND joins in ON.
     Join(Kind, Box<Tree>, Box<Tree>, Vec<Expr>),
 }
 
-/// Which join.
+/// A kind of join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `JOIN`, `CROSS JOIN`
@@ -125,18 +125,18 @@ pub enum Kind {
     Full,
 }
 
-/// What stands in FROM under a name.
+/// An entry of FROM under a name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scan {
     /// The name it has for other parts of the SELECT.
     pub name: String,
     /// Names of its columns, where they are written.
     pub columns: Vec<String>,
-    /// What is read.
+    /// The relation that is read.
     pub of: Relation,
 }
 
-/// What a scan reads.
+/// The relation of a scan.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Relation {
     /// A table: schema, name, ONLY.

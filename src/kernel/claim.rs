@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 pub struct Claim {
     /// The text takes a seed as `$1`. What it takes behind has nothing to do with private rows but through what was released.
     pub seeded: bool,
-    /// How many columns are group keys. They come first.
+    /// Number of columns that are group keys. They come first.
     pub keys: usize,
     /// The column behind the keys counts the units of the group, or adds up what they weigh.
     pub selects: bool,
@@ -21,10 +21,12 @@ pub struct Claim {
     pub weights: Weights,
     /// The columns behind.
     pub parts: Vec<Part>,
-    /// How many groups one unit can touch; [`u64::MAX`] where nothing bounds them, which groups that are selected never are.
+    /// The most groups that one unit can touch; [`u64::MAX`] where nothing bounds them, which
+    /// groups that are selected never are.
     pub l0: u64,
-    /// Which groups come back, and in which order, has nothing to do with private rows. Where they do, and no units are counted
-    /// either, nothing but the integers may be looked at, of groups that are known from elsewhere.
+    /// The groups that come back, and their order, have nothing to do with private rows. Where they
+    /// do, and no units are counted either, nothing but the integers may be looked at, of groups
+    /// that are known from elsewhere.
     pub public: bool,
     /// All tables of the policy that it reads, by their places: budgets by table, and what is checked of the schema, are of these.
     pub tables: BTreeSet<usize>,
@@ -33,7 +35,7 @@ pub struct Claim {
 /// A column of integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// How much one unit can change it in one group.
+    /// The most that one unit can change the part by in one group.
     pub linf: u128,
     /// The sum over all groups of how much it changes in each; None where no number holds it.
     pub l1: Option<u128>,

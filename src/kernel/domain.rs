@@ -13,7 +13,7 @@ use schema::SqlType;
 pub(crate) struct Domain {
     /// The types of its columns, which are k0, k1, …, and whether NULL is listed.
     keys: Vec<(Option<SqlType>, bool)>,
-    /// How many rows there are at most, if the text lists them.
+    /// The most rows, if the text lists them.
     pub size: Option<u64>,
 }
 
@@ -68,7 +68,7 @@ fn listed(set: &Set) -> Option<u64> {
 }
 
 impl Domain {
-    /// How many keys it has.
+    /// Number of keys.
     pub fn len(&self) -> usize {
         self.keys.len()
     }

@@ -1,4 +1,4 @@
-//! Which columns are equal in every row, and so which scans are at rows of one unit.
+//! Equalities of columns in every row, and the scans that are at rows of one unit by them.
 
 use grammar::tree::{Col, Expr};
 use policy::{Privacy, Table};
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 /// A column, or the first of several that is not NULL.
 pub(crate) type Term = Vec<Col>;
 
-/// What holds for rows.
+/// Facts that hold for rows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
     /// Terms that are equal, and not NULL.
@@ -35,7 +35,7 @@ impl Facts {
         self
     }
 
-    /// Those that look at no other scans.
+    /// Facts that look at no other scans.
     pub fn only(&self, scans: &BTreeSet<String>) -> Self {
         let both = |(a, b): &&(Term, Term)| a.iter().chain(b).all(|c| scans.contains(&c.0));
         let one = |(c, by): &&(Col, Vec<String>)| [&c.0].into_iter().chain(by).all(|s| scans.contains(s));

@@ -15,12 +15,12 @@ use grammar::tree::*;
 use grammar::{Result, ensure, refuse};
 use schema::SqlType;
 
-/// How surely a value is the same where a unit's rows are.
+/// Certainty that a value is the same where a unit's rows are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Form {
-    /// Its bytes follow from the unit's rows.
+    /// The value's bytes follow from the unit's rows.
     One,
-    /// What it equals does.
+    /// The values that equal it do.
     Several,
     /// Nothing is known to.
     Open,
@@ -124,8 +124,8 @@ impl Scans<'_> {
         by.contains(e).then(|| self.one_of(e, Form::One))
     }
 
-    /// What an item has that is computed over several rows of a unit; `ties`: by what these are ordered, where it tells those
-    /// apart that tie.
+    /// Form of an item that is computed over several rows of a unit; `ties`: by what these are
+    /// ordered, where it tells those apart that tie.
     pub fn over(&self, e: &Expr, ties: Option<&[Expr]>) -> Result<Form> {
         let bare = uncast(e);
         let Expr::Call(name, all) = called(bare) else { return self.form(e) };
@@ -153,7 +153,7 @@ impl Scans<'_> {
         }
     }
 
-    /// That of the least sure of these.
+    /// The least sure form of a list.
     pub fn of_all(&self, list: &[Expr], by: Option<&[Expr]>) -> Result<Form> {
         list.iter().try_fold(Form::One, |form, a| Ok(form.max(self.form_by(a, by)?)))
     }
@@ -181,7 +181,7 @@ impl Scans<'_> {
     }
 }
 
-/// What asks whether, and looks at nothing but what values equal.
+/// Whether a function compares, and looks at nothing but what values equal.
 pub(crate) fn is_comparison(name: &str) -> bool {
     COMPARE.split(',').any(|n| n == name)
 }

@@ -46,7 +46,7 @@ impl Certified {
         Self { text: text.to_owned(), claim }
     }
 
-    /// What was certified, to the letter.
+    /// The text that was certified, to the letter.
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -57,8 +57,8 @@ fn is_whole(select: &Select) -> bool {
     scans.iter().all(whole) && all.chain(on).all(plain)
 }
 
-/// `(CASE WHEN stage.u IS NULL THEN stage.column ELSE bounded END)::type`, where the column adds up rows: how much a unit of at
-/// most so many rows changes it, and what is said of other units.
+/// `(CASE WHEN stage.u IS NULL THEN stage.column ELSE bounded END)::type`, where the column adds up
+/// rows: the most that a unit of few rows changes it by, and the change by other units.
 pub(crate) fn either<'e>(
     value: &'e Expr,
     stage: &str,

@@ -13,18 +13,20 @@ use policy::{Policy, Privacy, Table};
 use schema::SqlType;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is known of a column.
+/// Facts about a column.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Column {
-    /// Its type, if that is known.
+    /// Type, if it is known.
     pub ty: Option<SqlType>,
     /// Equal values are the same ones.
     pub deterministic: bool,
-    /// It counts: never NULL, at least 0.
+    /// The column counts: it is never NULL, and at least 0.
     pub count: bool,
-    /// It is a unit's share of rows in a group: a count that the stage before spread (`stages::Spread`).
+    /// The column is a unit's share of rows in a group: a count that the stage before spread
+    /// (`stages::Spread`).
     pub share: bool,
-    /// It adds up integers of rows: one row changes it by at most this, and none lowers it, where that is so.
+    /// The most that one row changes the column by, which adds up integers of rows; and whether
+    /// none lowers it.
     pub row: Option<(u128, bool)>,
     /// Whether its bytes follow from rows of the unit.
     pub form: Form,
@@ -39,19 +41,19 @@ impl Column {
     }
 }
 
-/// What comes out of a derived table or a stage.
+/// Rows of a derived table or a stage.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rows {
     pub columns: Vec<(String, Column)>,
-    /// Those that are the unit in every row; none where rows are public.
+    /// Columns that are the unit in every row; none where rows are public.
     pub units: Vec<usize>,
     /// The unit can be NULL.
     pub nullable: bool,
-    /// Rows of one unit are at most so many.
+    /// The most rows of one unit.
     pub bound: Option<u64>,
 }
 
-/// What a scan is of.
+/// The source of a scan.
 pub(crate) enum Source {
     /// A table of the policy.
     Table(usize),
@@ -76,7 +78,7 @@ pub(crate) struct Part {
     anchors: Vec<String>,
     /// Scans that are at one and the same row in all rows of a unit.
     settled: BTreeSet<String>,
-    /// Rows of one unit are at most so many.
+    /// The most rows of one unit.
     pub rows: Option<u64>,
 }
 
@@ -117,8 +119,8 @@ impl<'p> Scans<'p> {
         Self { policy, all: BTreeMap::new(), apart: false }
     }
 
-    /// Those of a domain, which is a stage of its own: which of several forms a value has follows from public rows, and from a
-    /// plan for them alone.
+    /// Scans of a domain, which is a stage of its own: which of several forms a value has follows
+    /// from public rows, and from a plan for them alone.
     pub fn of_domain(policy: &'p Policy) -> Self {
         Self { apart: true, ..Self::new(policy) }
     }
@@ -144,7 +146,7 @@ impl<'p> Scans<'p> {
         e.column().is_some_and(|(scan, _)| self.table(scan).is_some())
     }
 
-    /// What is known of a column; None where the policy does not show it.
+    /// Facts about a column; None where the policy does not show it.
     pub fn column(&self, (scan, name): &Col) -> Option<Column> {
         match self.all.get(scan)? {
             Source::Table(t) => table_column(self.policy, *t, name),

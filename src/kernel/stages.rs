@@ -1,6 +1,7 @@
-//! The stages of a fetch: `d`, the domain; `h`, which counts the rows of each unit (`light`); `c`, a row per unit and group; `e`, which ranks a unit's groups or spreads its
-//! rows over them; `g`, sums over units; and what comes back. Each but `g` may be missing. `e` and what comes back follow
-//! from the others, to the letter.
+//! The stages of a fetch: `d`, the domain; `h`, which counts the rows of each unit (`light`); `c`,
+//! a row per unit and group; `e`, which ranks a unit's groups or spreads its rows over them; `g`,
+//! sums over units; and the rows that come back. Each but `g` may be missing. `e` and the rows that
+//! come back follow from the others, to the letter.
 
 use super::domain::{Domain, domain};
 use super::facts::compared_exactly;
@@ -42,7 +43,7 @@ struct Groups {
     groups: Option<u64>,
 }
 
-/// What a whole fetch lets one unit change.
+/// Certifies a whole fetch: the change that one unit can make.
 pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Claim> {
     let mut p = Parser::new(sql, policy)?;
     p.need("WITH")?;
@@ -283,7 +284,7 @@ fn spread_squares(units: &Units, joined: &str, most: u64) -> String {
     format!("e AS (SELECT c.*{shares} FROM c{joined} WINDOW v AS (PARTITION BY c.u)),")
 }
 
-/// What stands for each of n keys.
+/// Texts for each of n keys, in a list.
 pub(crate) fn listed(n: usize, one: impl Fn(usize) -> String) -> String {
     (0..n).map(one).collect::<Vec<_>>().join(", ")
 }

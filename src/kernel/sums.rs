@@ -1,4 +1,5 @@
-//! What one row adds to a sum, whatever it holds: read off the outermost operation, a clamp to constants; and what one unit does.
+//! Sums: the most that one row adds, whatever it holds, read off the outermost operation, a clamp
+//! to constants; and the change by one unit.
 
 use super::facts::is_exact;
 use super::rows::{Part as Joined, Scans};
@@ -11,38 +12,39 @@ use schema::SqlType;
 /// A sum over units.
 pub(crate) struct Added {
     pub name: String,
-    /// How much one unit changes it.
+    /// The change that one unit makes.
     pub part: Part,
-    /// It counts units.
+    /// The sum counts units.
     pub units: bool,
 }
 
-/// What is added up: one row for each unit and group.
+/// Rows that are added up: one for each unit and group.
 pub(crate) struct Over<'a> {
     pub middle: Middle,
-    /// Groups of a unit are at most so many.
+    /// The most groups of a unit.
     pub groups: Option<u64>,
-    /// There may be several rows of a unit in a group, and so many in all.
+    /// The most rows of a unit in all, when there may be several in a group.
     pub rows: Option<u64>,
-    /// In this stage, rows of units that have at most so many are together.
+    /// The stage in which rows of light units are together, and the most rows of such a unit.
     pub light: Option<(&'a str, u64)>,
-    /// What rows around it hold, where it is straight from tables.
+    /// Facts about the rows around, when these are straight from tables.
     pub part: Option<&'a Joined>,
 }
 
-/// What `e` does.
+/// The kind of the stage `e`.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Middle {
     Missing,
     Ranked,
-    /// Shares of a unit add up to at most so many, of which so many are in one group.
+    /// The most that shares of a unit add up to, and the most in one group.
     Sum(u64, u64),
-    /// Squares of a unit's shares add up to at most so many.
+    /// The most that squares of a unit's shares add up to.
     Squares(u64),
 }
 
-/// What is counted, or added up so that the result is the same in every order of its rows: integers or numerics, by an
-/// outermost cast that says so. With it, whether it is counted, and whether what is equal counts once.
+/// Arguments that are counted, or added up so that the result is the same in every order of its
+/// rows: integers or numerics, by an outermost cast that says so. With them, whether they are
+/// counted, and whether equal ones count once.
 pub(crate) fn added(e: &Expr) -> Option<(&[Expr], bool, bool)> {
     let (all, count) = match (e.call("count"), e.call("COALESCE")) {
         (Some(args), _) => (args, true),
@@ -137,8 +139,9 @@ fn end<'e>(e: &'e Expr, names: &str) -> Option<(&'e Expr, i128)> {
     if is_in(names, name) { Some((x, end.integer()?)) } else { None }
 }
 
-/// What is added up. That equal ones count once changes no bound: a row brings or takes away one of them. Where rows of light
-/// units are together, a sum is the whole of those, and else what a unit adds.
+/// Sums of a list. That equal values count once changes no bound: a row brings or takes away one of
+/// them. Where rows of light units are together, a sum is the whole of those, and else the share of
+/// a unit.
 pub(crate) fn sums(list: &[Item], scans: &mut Scans<'_>, over: &Over<'_>) -> Result<Vec<Added>> {
     let mut out = Vec::new();
     for (e, name) in list {

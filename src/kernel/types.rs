@@ -29,7 +29,7 @@ const OF_TEXT: &str =
     "|| btrim initcap left length lower ltrim replace reverse right rtrim split_part substr translate upper";
 /// Of numerics they give a numeric, and of other numbers one in double precision.
 const ROUGHLY: &str = "ceil exp floor ln log power round sign sqrt trunc";
-/// They choose among values, which are brought to one type.
+/// Functions that choose among values, which are brought to one type.
 pub(crate) const CHOICES: &str = "COALESCE GREATEST LEAST NULLIF";
 
 /// Whether a list has this name.
@@ -37,7 +37,7 @@ pub(crate) fn is_in(names: &str, name: &str) -> bool {
     names.split(' ').any(|n| n == name)
 }
 
-/// Which of several operators binds first is not known.
+/// Whether a name is an operator of arithmetic: which of several binds first is not known.
 pub(crate) fn is_arithmetic(name: &str) -> bool {
     name.split(' ').all(|o| is_in("+ - * / %", o))
 }
@@ -92,13 +92,13 @@ impl Column {
 }
 
 impl Scans<'_> {
-    /// What is known of an expression as a column; its form aside.
+    /// Facts about an expression as a column; its form aside.
     pub fn known(&self, e: &Expr) -> Column {
         let (deterministic, trimmed) = (self.is_deterministic(e), self.is_trimmed(e));
         Column { deterministic, trimmed, ..Column::of(self.type_of(e)) }
     }
 
-    /// None where it is not known. Of integers it may be a wider one.
+    /// Type of an expression; None where it is not known. Of integers it may be a wider one.
     pub fn type_of(&self, e: &Expr) -> Option<SqlType> {
         match e {
             Expr::Column(c) => self.column(c)?.ty,
@@ -170,7 +170,7 @@ impl Scans<'_> {
         common(&self.types(list)?)
     }
 
-    /// Those of all of these. Strings and NULL take that of the others.
+    /// Types of a list. Strings and NULL take that of the others.
     pub fn types<'e>(&self, list: impl Iterator<Item = &'e Expr>) -> Option<Vec<SqlType>> {
         list.filter(|e| !matches!(e, Expr::Text(_) | Expr::Null)).map(|e| self.type_of(e)).collect()
     }
@@ -225,7 +225,7 @@ fn common(types: &[SqlType]) -> Option<SqlType> {
     }
 }
 
-/// What a CASE can give.
+/// Results that a CASE can give.
 pub(crate) fn results(args: &[Expr]) -> impl Iterator<Item = &Expr> + Clone {
     args.iter().enumerate().filter(|(i, _)| i % 2 == 1 || i + 1 == args.len()).map(|(_, e)| e)
 }

@@ -1,9 +1,9 @@
-//! What the log says of those who are not logged in: so that what they can cause stays small, by length and by rate.
+//! Limits on the log's lines about clients that are not logged in, by length and by rate.
 
 use std::borrow::Cow;
 
-/// The target of every event that somebody causes who is not logged in, or not yet. The log writes so many of each kind, and
-/// counts the others.
+/// The target of every event that is caused by a client which is not logged in, or not yet. The log
+/// writes a fixed number of each kind, and counts the others.
 pub const STRANGERS: &str = "noisegate_strangers";
 
 /// Characters of a name that are shown; PostgreSQL's have 63 bytes.

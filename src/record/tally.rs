@@ -1,4 +1,5 @@
-//! What is added up: by user, and by reason of refusal. Both are bounded; what finds no room is counted under one name.
+//! Tallies by user, and by reason of refusal. Both are bounded; users and reasons beyond are
+//! counted under one name.
 
 use crate::outcome::Outcome;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -26,7 +27,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// How many ended so.
+    /// Number of statements with this outcome.
     pub fn of(&self, outcome: Outcome) -> u64 {
         self.counts.get(outcome as usize).copied().unwrap_or_default()
     }
@@ -37,18 +38,18 @@ impl Tally {
     }
 }
 
-/// What was refused for one reason.
+/// Refusals for one reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusals {
     /// The SQLSTATE.
     pub code: String,
     /// Why, in words without the analyst's own.
     pub why: String,
-    /// How often.
+    /// Number of refusals.
     pub times: u64,
-    /// Who asked; the first few of them.
+    /// Users who were refused; the first few of them.
     pub users: BTreeSet<String>,
-    /// Others asked, too.
+    /// There are more users.
     pub more: bool,
     /// When the latest was asked, in microseconds since 1970.
     pub last: i64,

@@ -10,7 +10,7 @@ pub const BOUNDS: [f64; 17] = [
     0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0,
 ];
 
-/// How long something took, in buckets.
+/// A histogram of times, in buckets.
 #[derive(Debug, Default)]
 pub struct Histogram {
     buckets: [AtomicU64; BOUNDS.len() + 1],
@@ -35,7 +35,7 @@ impl Histogram {
         bounds.zip(&self.buckets).map(|(bound, n)| (bound, n.load(Ordering::Relaxed))).collect()
     }
 
-    /// How many there are.
+    /// Number of times that were noted.
     pub fn count(&self) -> u64 {
         self.buckets.iter().map(|n| n.load(Ordering::Relaxed)).sum()
     }
@@ -67,7 +67,7 @@ impl Totals {
         }
     }
 
-    /// How many statements ended so.
+    /// Number of statements with this outcome.
     pub fn statements(&self, outcome: Outcome) -> u64 {
         self.statements.get(outcome as usize).map_or(0, |n| n.load(Ordering::Relaxed))
     }
@@ -87,7 +87,7 @@ impl Totals {
         &self.whole
     }
 
-    /// One stage of those that passed it.
+    /// Times of a stage, of statements that passed it.
     pub fn stage(&self, stage: Stage) -> &Histogram {
         self.stages.get(stage as usize).unwrap_or(&self.whole)
     }

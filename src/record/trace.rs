@@ -1,4 +1,4 @@
-//! A statement that has ended, with every turn of its way: for whoever sends traces elsewhere.
+//! Traces of statements that have ended, with every turn of their way, for collectors elsewhere.
 
 use crate::outcome::Outcome;
 use crate::stage::{Stage, Stages};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::mpsc;
 
-/// Turns of one statement that are kept; what comes after them is in none.
+/// Turns of one statement that are kept; later ones are left out.
 pub(crate) const TURNS: usize = 64;
 
 /// A time in one stage.
@@ -27,27 +27,28 @@ pub struct Turn {
 pub struct Traced {
     /// The database, as clients call it.
     pub database: Arc<str>,
-    /// Who asked, and what.
+    /// The statement, and its user.
     pub asked: Asked,
     /// When it began, in microseconds since 1970.
     pub at: i64,
-    /// How long it took.
+    /// Time of the statement.
     pub took: Duration,
-    /// What was done for it before it began.
+    /// Times of stages before it began.
     pub before: Stages,
-    /// Its way.
+    /// Turns of its way.
     pub turns: Vec<Turn>,
-    /// How it ended.
+    /// The end of the statement.
     pub ended: Ended,
     /// The same in a word.
     pub outcome: Option<Outcome>,
-    /// What was paid.
+    /// Payments.
     pub prices: Vec<Price>,
     /// Rows that the client was sent.
     pub rows: u64,
 }
 
-/// Where statements go that have ended. It never waits: what finds no room is counted.
+/// A queue for traces of statements that have ended. It never waits: a trace that finds no room is
+/// counted.
 #[derive(Clone, Debug)]
 pub struct Tracer {
     to: mpsc::Sender<Traced>,
@@ -60,7 +61,7 @@ impl Tracer {
         Self { to, lost: Arc::default() }
     }
 
-    /// How many found no room since this was asked last.
+    /// Number of traces that found no room since this was asked last.
     pub fn lost(&self) -> u64 {
         self.lost.swap(0, Ordering::Relaxed)
     }

@@ -1,5 +1,6 @@
-//! One statement while it runs, and what is known of it afterwards. Whatever works on it finds it by the task it works in, as
-//! events find their span: nothing between the wire and the database has to hand it on.
+//! A statement while it runs, and what is known of it afterwards. Code that works on it finds it by
+//! its task, as events find their span: nothing between the wire and the database has to hand it
+//! on.
 
 use crate::held::{held, holding};
 use crate::outcome::Outcome;
@@ -17,24 +18,24 @@ tokio::task_local! {
 /// Bytes of a text that are kept.
 const TEXT: usize = 2_000;
 
-/// What is known of a statement when it begins.
+/// Facts about a statement when it begins.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// Who asks.
+    /// The user.
     pub user: String,
     /// In which database, where there are several.
     pub database: Option<String>,
     /// The session's number, by which the client cancels.
     pub session: i32,
-    /// Its kind (`query`, `explain`).
+    /// Kind of the statement (`query`, `explain`).
     pub class: &'static str,
-    /// Its text, where the policy keeps texts; it is cut.
+    /// Text of the statement, where the policy keeps texts; it is cut.
     pub text: Option<String>,
-    /// What was done for it before: it was parsed, it was bound.
+    /// Times of stages before it: it was parsed, it was bound.
     pub before: Stages,
 }
 
-/// What it took of a budget.
+/// Share of a budget that a payment took.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Share {
     /// The budget's name.
@@ -43,25 +44,25 @@ pub struct Share {
     pub part: f64,
 }
 
-/// What was paid.
+/// A payment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Price {
     /// The name of the price.
     pub epsilon: String,
     /// The ledger's entry.
     pub entry: i64,
-    /// What it took of each budget that pays.
+    /// Shares of each budget that pays.
     pub shares: Vec<Share>,
 }
 
-/// How it ended.
+/// The end of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// With its last row.
     Done,
     /// With an error: the SQLSTATE, and why in words without the analyst's own ([`crate::reason`]).
     Error(String, String),
-    /// Nobody waited for it any more.
+    /// The client went away first.
     Early,
 }
 
@@ -80,7 +81,7 @@ pub(crate) struct State {
     progress: Progress,
     /// Where statements are traced: its way until now.
     turns: Option<Vec<Turn>>,
-    /// How it is answered; None while nobody has said.
+    /// The outcome; None while it is open.
     pub(crate) answered: Option<Outcome>,
     pub(crate) prices: Vec<Price>,
     pub(crate) rows: u64,
@@ -94,7 +95,7 @@ impl State {
         self.ended.as_ref().map(|(ended, _)| ended)
     }
 
-    /// What its stages took, and in which it is.
+    /// Times of its stages, and the stage that it is in.
     pub(crate) fn stages(&self) -> (Stages, Stage) {
         let until = self.ended.as_ref().map_or_else(Instant::now, |(_, at)| *at);
         (self.progress.until(until), self.progress.stage())
@@ -136,7 +137,7 @@ impl Work {
         state.ended.as_ref().map_or_else(Instant::now, |(_, at)| *at).saturating_duration_since(self.begun)
     }
 
-    /// How it ended, in a word; None while it runs.
+    /// The outcome, in a word; None while it runs.
     pub(crate) fn outcome(&self, state: &State) -> Option<Outcome> {
         Some(match state.ended()? {
             Ended::Done => state.answered.unwrap_or_else(|| Outcome::of_class(self.asked.class)),
@@ -222,7 +223,7 @@ impl Running {
         NOW.scope(self.work.clone(), work).await
     }
 
-    /// Its rows flow: what comes now is at the client's pace.
+    /// Notes that rows flow: from now on it is at the client's pace.
     pub fn sends(&self) {
         self.work.turn(Stage::Send);
     }
@@ -267,7 +268,8 @@ pub fn step(stage: Stage) -> Step {
     Step(now.and_then(|work| work.turn(stage).map(|before| (work, before))))
 }
 
-/// How the statement of this task is answered. What is paid for in part is paid for.
+/// Notes the outcome of the statement of this task. A statement that is paid for in part is paid
+/// for.
 pub fn answered(outcome: Outcome) {
     let _ = NOW.try_with(|work| {
         let mut state = work.state();

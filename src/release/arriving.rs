@@ -25,7 +25,7 @@ struct Kept {
     keys: HashSet<Key>,
 }
 
-/// What stays of a part whose groups are private, once its rows have come.
+/// A part whose groups are private, once its rows have arrived.
 pub struct Arrived(Option<Arc<Mutex<Kept>>>);
 
 impl Arrived {
@@ -61,13 +61,13 @@ struct Selects {
 
 /// A part that is about to be read: what was proven of it, its noise, and in which groups it is released, where others select them.
 pub struct Part<'p> {
-    /// What was proven.
+    /// Proof of its text.
     pub proof: Proof,
-    /// Its noise.
+    /// Noise of the part.
     pub spec: &'p Spec,
     /// In which groups.
     pub groups: Option<&'p Groups>,
-    /// How many of its first columns are keys of the group. Behind them may be one of its cell.
+    /// Number of its first columns that are keys of the group. Behind them may be one of its cell.
     pub keys: usize,
 }
 

@@ -39,12 +39,12 @@ pub struct Exact {
     within: Option<Within>,
 }
 
-/// What may leave: every number has its noise, every group was public or selected.
+/// An answer that may leave: every number has its noise, every group was public or selected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Noisy {
-    /// One column per group key: raw PostgreSQL binary, None for NULL.
+    /// Columns of group keys: raw PostgreSQL binary, None for NULL.
     pub keys: Vec<Vec<Option<Bytes>>>,
-    /// One column per aggregate, in grid units.
+    /// Columns of aggregates, in grid units.
     pub values: Vec<Vec<i128>>,
     /// Rows in each column.
     pub rows: usize,
@@ -58,7 +58,7 @@ pub enum ReleaseError {
     Column {
         /// Counted from 0.
         column: usize,
-        /// What it was.
+        /// The problem.
         problem: &'static str,
     },
     /// Rows and specification differ in shape.
@@ -82,7 +82,7 @@ pub enum ReleaseError {
 }
 
 impl ReleaseError {
-    /// What the client reads: a constant and an id.
+    /// The client's error: a constant and an id.
     pub fn client(&self) -> ClientError {
         ClientError::incident(SqlState::INTERNAL, "the answer could not be released", self)
     }

@@ -8,9 +8,9 @@ use kernel::Part;
 use ledger::Receipt;
 use price::Proven;
 
-/// One instance of a stream: its noisy threshold, in memory only, and what is left of it.
+/// An instance of a stream: its noisy threshold, in memory only, and what is left of it.
 ///
-/// It cannot be printed, copied or serialised: whoever knew the noise would know exact values.
+/// It cannot be printed, copied or serialised: to know the noise is to know exact values.
 pub struct Instance {
     stream: Option<Stream>,
     positives: u32,
@@ -18,7 +18,7 @@ pub struct Instance {
     monotone: bool,
 }
 
-/// What one statement learned from a stream. Public: it follows from the answer.
+/// Facts that one statement learned from a stream. Public: they follow from the answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Told {
     /// Groups that passed.
@@ -48,7 +48,7 @@ impl Instance {
         Ok(Self { stream: Some(stream), positives, monotone })
     }
 
-    /// How many groups may still pass; 0 where nothing can be asked any more.
+    /// The number of groups that may still pass; 0 where nothing can be asked any more.
     pub fn left(&self) -> u32 {
         self.stream.as_ref().map_or(0, Stream::left)
     }

@@ -6,10 +6,11 @@ use bytes::Bytes;
 use dp::{Pick, Points, Spec};
 use std::collections::BTreeMap;
 
-/// What a fetch over synthetic rows came to: cells in PostgreSQL's binary form, columns by the OIDs of their types.
+/// Rows of a fetch over synthetic tables: cells in PostgreSQL's binary form, columns by the OIDs of
+/// their types.
 ///
-/// It takes cells that the finish login was sent, which reads no private row; what a fetch of private rows gives is of another
-/// type ([`super::Exact`]), and there is no way from that to this.
+/// It takes cells that the finish login was sent, which reads no private row; the rows of a fetch
+/// of private tables are of another type ([`super::Exact`]), and there is no way from that to this.
 #[derive(Clone, Debug)]
 pub struct Made {
     /// Type OIDs of the columns.

@@ -1,9 +1,10 @@
-//! What is released in private groups that were selected with others: by a part before it, or earlier.
+//! Releases in private groups that were selected with others: by a part before it, or earlier.
 //!
-//! Guarantee: with the release that selected the groups, that of adaptive composition (Dwork and Roth 2014, Theorem 3.16; for
-//! zCDP Bun and Steinke 2016, Lemma 2.3). Whatever groups are given, what is released in them is a function of their rows alone,
-//! of which one unit changes no more than of all. Of other groups nothing is told, nor which there are; a given group that the
-//! fetch does not have is an empty one.
+//! Guarantee: with the release that selected the groups, that of adaptive composition (Dwork and
+//! Roth 2014, Theorem 3.16; for zCDP Bun and Steinke 2016, Lemma 2.3). Whatever groups are given,
+//! what is released in them is a function of their rows alone, of which one unit changes no more
+//! than of all. Of other groups nothing is told, nor which there are; a given group that the fetch
+//! does not have is an empty one.
 
 use super::{Exact, Noisy, ReleaseError, points};
 use bytes::Bytes;
@@ -14,15 +15,16 @@ use std::collections::HashMap;
 pub struct Within {
     /// The groups.
     pub groups: Groups,
-    /// Where points are chosen: the least one, as an int8, and how many there are, one after the other.
+    /// The least point, as an int8, and the number of points, one after the other, where points are
+    /// chosen.
     pub grid: Option<(i64, usize)>,
 }
 
 /// Groups that are released.
 pub enum Groups {
-    /// Those that the part at this place selects, which is released before.
+    /// Groups that the part at this place selects, which is released before.
     Of(usize),
-    /// Those that were released earlier: a column for each key.
+    /// Groups that were released earlier: a column for each key.
     Released(Vec<Vec<Option<Bytes>>>),
 }
 

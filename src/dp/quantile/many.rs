@@ -76,7 +76,7 @@ impl Quantiles {
         usize::BITS - self.ranks.len().leading_zeros()
     }
 
-    /// What each level costs; there are [`Self::levels`] of them, one after the other.
+    /// Guarantee of each level; there are [`Self::levels`] of them, one after the other.
     pub fn guarantee_of_a_level(&self) -> Guarantee {
         self.selector.guarantee(&self.level)
     }
@@ -118,7 +118,8 @@ impl Quantiles {
         Some((middle, scores, factor(&self.level, sensitivity).ok()?))
     }
 
-    /// What is left to ask on either side of the point at `place`.
+    /// The parts of the grid on either side of the point at `place`, with the ranks that are still
+    /// to be found there.
     pub(super) fn divide(&self, part: &Part, middle: usize, place: usize) -> [Part; 2] {
         let rank = self.ranks.get(middle).copied().unwrap_or_default();
         let side = |left: bool| {

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// Few digits at once, so that trees are small.
 pub(super) const FEW: Digits = Digits { coin: 2, other: 4, lanes: (2, 1) };
 
-/// What is said of one value: decided masses in units of 2^-depth, and the mass that is open.
+/// Law of a report about one value: decided masses in units of 2^-depth, and the mass that is open.
 pub(super) type Law<T> = (BTreeMap<T, u64>, u64);
 
 /// The laws of values 0, …, count-1.
@@ -23,8 +23,8 @@ pub(super) fn laws<T: Ord>(
     (0..count).map(|value| enumerate(depth, |rng| f(value, rng))).collect()
 }
 
-/// What enumeration proves of the loss between any two values: `within` if no report contradicts ε-DP; and `near` is a lower
-/// bound of the largest ratio of two probabilities.
+/// Proof by enumeration of the loss between any two values: `within` if no report contradicts ε-DP;
+/// and `near` is a lower bound of the largest ratio of two probabilities.
 pub(super) struct Loss {
     pub(super) within: bool,
     pub(super) near: f64,

@@ -1,4 +1,4 @@
-//! One bounded number of each unit, of which the average is wanted.
+//! Randomisers of a bounded number of each unit, of which the average is wanted.
 
 use super::oracle::RandomiseError;
 use super::{DIGITS, Digits, float, usable};
@@ -6,11 +6,12 @@ use crate::bernoulli::uniform_below;
 use crate::expansion::{Expansion, Form};
 use crate::{DpError, Entropy, Guarantee, Ratio};
 
-/// How a number becomes a report.
+/// A way from a number to a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MeanKind {
-    /// One of the two ends, drawn so that it is right on average, by randomised response (Duchi, Jordan and Wainwright,
-    /// "Minimax Optimal Procedures for Locally Private Estimation", 2018, section 3.2.1). For small ε.
+    /// Rounding to one of the two ends, drawn so that it is right on average, by randomised
+    /// response (Duchi, Jordan and Wainwright, "Minimax Optimal Procedures for Locally Private
+    /// Estimation", 2018, section 3.2.1). For small ε.
     Rounding,
     /// Mostly a number near the true one: the piecewise mechanism (Wang et al., "Collecting and Analyzing Multidimensional Data
     /// with Local Differential Privacy", 2019, Algorithm 2), on integers. For ε above about 1.3.
@@ -18,10 +19,10 @@ pub enum MeanKind {
 }
 
 impl MeanKind {
-    /// Both.
+    /// All kinds.
     pub const ALL: [Self; 2] = [Self::Rounding, Self::Piecewise];
 
-    /// Its word in a policy.
+    /// Word for the kind in a policy.
     pub fn word(self) -> &'static str {
         match self {
             Self::Rounding => "rounding",
@@ -98,7 +99,7 @@ impl Mean {
         Ok(if piecewise.largest_variance() < rounding.largest_variance() { piecewise } else { rounding })
     }
 
-    /// Which one it is.
+    /// The kind.
     pub fn kind(&self) -> MeanKind {
         match self.scheme {
             Scheme::Rounding(_) => MeanKind::Rounding,
@@ -119,7 +120,7 @@ impl Mean {
         }
     }
 
-    /// What one report costs its unit, in the local sense.
+    /// Guarantee of one report to its unit, in the local sense.
     pub fn guarantee(&self) -> Guarantee {
         Guarantee::Pure { epsilon: self.epsilon }
     }
@@ -159,7 +160,7 @@ impl Mean {
         }
     }
 
-    /// Whether this could be a report at all: what comes over a network is asked first.
+    /// Whether this could be a report at all: asked first of all that comes over a network.
     pub fn accepts(&self, symbol: u32) -> bool {
         symbol < self.symbols()
     }
@@ -179,12 +180,12 @@ impl Mean {
         }
     }
 
-    /// What a symbol is multiplied with, in grid steps.
+    /// Factor of a symbol, in grid steps.
     pub fn scale(&self) -> f64 {
         1.0 / self.affine().0
     }
 
-    /// What is added then, in grid steps.
+    /// Offset that is added to the product, in grid steps.
     pub fn offset(&self) -> f64 {
         let (slope, at_zero) = self.affine();
         -at_zero / slope

@@ -4,7 +4,7 @@ use super::{DIGITS, Digits, RandomisedResponse, float, usable};
 use crate::expansion::{Expansion, Form};
 use crate::{DpError, Entropy, EntropyError, Guarantee, Ratio};
 
-/// How a value of a domain becomes a report.
+/// A way from a value of a domain to a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OracleKind {
     /// k-ary randomised response: the value itself, or another one. Least error for small domains (k < 3e^ε + 2).
@@ -21,7 +21,7 @@ impl OracleKind {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Response, Self::Unary, Self::Hadamard];
 
-    /// Its word in a policy.
+    /// Word for the kind in a policy.
     pub fn word(self) -> &'static str {
         match self {
             Self::Response => "response",
@@ -36,7 +36,7 @@ impl OracleKind {
     }
 }
 
-/// What a unit sends in place of its value.
+/// A report: sent by a unit in place of its value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Report {
     /// An integer: a value (response), or a column of the Hadamard matrix.
@@ -127,7 +127,7 @@ impl Oracle {
         near.min_by_key(Self::bits).ok_or(DpError::Epsilon)
     }
 
-    /// Which one it is.
+    /// The kind.
     pub fn kind(&self) -> OracleKind {
         match self.scheme {
             Scheme::Response(_) => OracleKind::Response,
@@ -158,7 +158,7 @@ impl Oracle {
         }
     }
 
-    /// What one report costs its unit, in the local sense.
+    /// Guarantee of one report to its unit, in the local sense.
     pub fn guarantee(&self) -> Guarantee {
         Guarantee::Pure { epsilon: self.epsilon }
     }
@@ -222,7 +222,7 @@ impl Oracle {
         Ok(out)
     }
 
-    /// Whether this could be a report at all: what comes over a network is asked first.
+    /// Whether this could be a report at all: asked first of all that comes over a network.
     pub fn accepts(&self, report: &Report) -> bool {
         match (report, self.symbols()) {
             (Report::Symbol(symbol), Some(symbols)) => *symbol < symbols,

@@ -26,7 +26,7 @@ impl Sets {
         Ok(Self { oracle, most })
     }
 
-    /// What randomises the value that is drawn.
+    /// The oracle that randomises the value that is drawn.
     pub fn oracle(&self) -> &Oracle {
         &self.oracle
     }
@@ -41,7 +41,7 @@ impl Sets {
         self.oracle.values() - 1
     }
 
-    /// What one report costs its unit, in the local sense.
+    /// Guarantee of one report to its unit, in the local sense.
     pub fn guarantee(&self) -> Guarantee {
         self.oracle.guarantee()
     }

@@ -1,8 +1,9 @@
-//! How far off a stream is: the theorems of Dwork and Roth (2014), section 3.6, and the numbers behind them as floats. For
-//! display and planning only; nothing is charged or drawn by them.
+//! Accuracy of streams: the theorems of Dwork and Roth (2014), section 3.6, and the numbers behind
+//! them as floats. For display and planning only; nothing is charged or drawn by them.
 //!
-//! α and scales are in units of the sensitivity. The theorems are for continuous noise; discrete noise of scale b keeps
-//! P(|X| > t) <= e^(-t/b) for whole t, so they hold for it with every share of α rounded up to a whole number.
+//! α and scales are in units of the sensitivity. The theorems are for continuous noise; discrete
+//! noise of scale b keeps P(|X| > t) <= e^(-t/b) for whole t, so they hold for it with every share
+//! of α rounded up to a whole number.
 
 /// σ(ε) of Algorithms 2 and 3: `2c/ε`, or √(32·c·ln(`over`/δ))/ε.
 fn sigma(c: f64, epsilon: f64, delta: f64, over: f64) -> f64 {

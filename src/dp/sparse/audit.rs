@@ -78,7 +78,7 @@ fn masses(scale: f64) -> (i128, Vec<f64>) {
     (reach, all)
 }
 
-/// What is said of the numbers in turn, with its probability.
+/// Transcripts about the numbers in turn, with their probabilities.
 pub(super) type Transcripts<S> = BTreeMap<Vec<S>, f64>;
 
 /// (said, left, renewed) with probability, for each noise on the threshold.

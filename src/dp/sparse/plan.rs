@@ -1,4 +1,4 @@
-//! How much noise a stream draws, and what it costs.
+//! Plans of streams: their noise, and its price.
 
 use crate::certified::{is_usual_delta, ln_inverse_up, round_up, sqrt_up};
 use crate::ratio::narrow;
@@ -7,7 +7,7 @@ use crate::{DiscreteLaplace, DpError, Guarantee, Ratio};
 use num_bigint::BigUint;
 use num_traits::{CheckedAdd, One};
 
-/// How one unit moves the values of a stream's questions.
+/// Directions in which one unit moves the values of a stream's questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// Up in some and down in others.
@@ -142,7 +142,8 @@ impl Plan {
         Ok(Self { monotone: direction == Direction::Monotone, ..plan })
     }
 
-    /// Its noise is for questions that one unit moves one way, each of which asks whether a number exceeds its threshold.
+    /// The noise is for questions that one unit moves one way, each of which asks whether a number
+    /// exceeds its threshold.
     pub fn is_monotone(&self) -> bool {
         self.monotone
     }
@@ -194,12 +195,12 @@ impl Plan {
         })
     }
 
-    /// c: so many numbers can be found above their thresholds.
+    /// c: the number of times that a number can be found above its threshold.
     pub fn positives(&self) -> u32 {
         self.positives
     }
 
-    /// How much one unit may change a question's value.
+    /// The most that one unit may change a question's value by.
     pub fn sensitivity(&self) -> u128 {
         self.sensitivity
     }
@@ -227,7 +228,7 @@ impl Plan {
         self.gaps
     }
 
-    /// What a stream costs, all of it when it is opened.
+    /// Guarantee of a stream, all of which is charged when it is opened.
     pub fn guarantee(&self) -> Guarantee {
         match *self.delta.numer() {
             0 => Guarantee::Pure { epsilon: self.epsilon },

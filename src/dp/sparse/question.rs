@@ -1,16 +1,16 @@
-//! One question of a stream as a whole number on the stream's own scale: exact, and moved by one unit by no more than
-//! [`SENSITIVITY`].
+//! Questions of a stream as whole numbers on the stream's own scale: exact, and moved by one unit
+//! by no more than [`SENSITIVITY`].
 
 use num_bigint::{BigInt, BigUint};
 use num_integer::Integer;
 use num_traits::{One, Signed, ToPrimitive};
 
-/// What one unit may change of every question's margin, whatever the question counts or sums. Questions of one stream share
-/// its noise, so each is divided by its own sensitivity (soundness rule 28); this many steps are what keeps the division
-/// whole.
+/// The most that one unit may change every question's margin by, whatever the question counts or
+/// sums. Questions of one stream share its noise, so each is divided by its own sensitivity
+/// (soundness rule 28); this many steps are what keeps the division whole.
 pub const SENSITIVITY: u128 = 1 << 20;
 
-/// How a value is compared with its threshold.
+/// A comparison of a value with its threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Test {
     /// value > threshold
@@ -70,12 +70,12 @@ impl Question {
         (denominator != BigUint::ZERO).then_some(Self { sensitivity, threshold, denominator, test })
     }
 
-    /// How much one unit may change the integer.
+    /// The most that one unit may change the integer by.
     pub fn sensitivity(&self) -> u128 {
         self.sensitivity
     }
 
-    /// How it compares.
+    /// The comparison.
     pub fn test(&self) -> Test {
         self.test
     }

@@ -15,7 +15,7 @@ pub struct Clt {
     pub gamma: f64,
 }
 
-/// What the theorem says.
+/// A statement of the theorem.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Approximation {
     /// The true value lies between these two.

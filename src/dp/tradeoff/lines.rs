@@ -3,7 +3,7 @@
 use super::super::interval::Interval;
 use super::super::loss::PrivacyLoss;
 
-/// What floats may be wrong by, absolutely, wherever lines are cut or added up: bounds are moved by it.
+/// Absolute error of floats, wherever lines are cut or added up: bounds are moved by it.
 pub(super) const FUZZ: f64 = 1e-12;
 
 /// A convex, falling function through points, from α = 0 to α = 1.
@@ -154,7 +154,7 @@ impl Lines {
         self.points.iter().map(at).fold(Interval::from(0.0), Interval::max)
     }
 
-    /// Its outcomes, from suspicious to innocent.
+    /// Outcomes, from suspicious to innocent.
     pub fn outcomes(&self) -> Vec<Outcome> {
         let first = self.points.first().map_or(0.0, |p| 1.0 - p.1);
         let mut outcomes = vec![Outcome { absent: 0.0, present: first }];

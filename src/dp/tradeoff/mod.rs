@@ -45,14 +45,14 @@ pub enum TradeOff {
     Group(Box<TradeOff>, u32),
 }
 
-/// Which of two functions is above the other.
+/// Order of two functions: which is above the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// The first is at least the second everywhere: at least as private.
     Above,
     /// The second is at least the first everywhere.
     Below,
-    /// Neither.
+    /// Functions that cross.
     Crossing,
     /// No difference was seen.
     Equal,
@@ -155,8 +155,8 @@ impl TradeOff {
         value.at_least(0.0).at_most(1.0)
     }
 
-    /// Which of the two is the more private, by their values at some thousand levels. Differences that floats may have made
-    /// are none; a crossing between two neighbouring levels only is not seen.
+    /// The order of both by privacy, from their values at some thousand levels. Differences that
+    /// floats may have made are none; a crossing between two neighbouring levels only is not seen.
     pub fn compare(&self, other: &Self) -> Order {
         let (mut above, mut below) = (false, false);
         for alpha in grid() {
