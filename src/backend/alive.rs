@@ -1,6 +1,7 @@
-//! How soon a connection to the database is given up whose other side has vanished: the system asks for a sign of life and gives up
-//! within a quarter of a minute, unless the URL says otherwise (`keepalives_idle`, `keepalives_interval`, `keepalives_retries`,
-//! `tcp_user_timeout`, as in libpq).
+//! Signs of life: a connection to a database whose other side has vanished is given up within a
+//! quarter of a minute, since the system asks for a sign of life, unless the URL says otherwise
+//! (`keepalives_idle`, `keepalives_interval`, `keepalives_retries`, `tcp_user_timeout`, as in
+//! libpq).
 
 use socket2::{SockRef, TcpKeepalive};
 use std::io;

@@ -58,13 +58,13 @@ pub enum Cells {
 /// Reports that arrived together, and are stored once, however often they arrive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// Its id: hexadecimal digits of 16 bytes.
+    /// Id of the batch: hexadecimal digits of 16 bytes.
     pub id: String,
-    /// How many of its reports are stored.
+    /// Number of its reports that are stored.
     pub reports: i32,
-    /// How many could not be opened, and are not.
+    /// Number of reports that could not be opened, and are not stored.
     pub left_out: i32,
-    /// It has fewer reports than a batch should.
+    /// The batch has fewer reports than one should.
     pub small: bool,
 }
 
@@ -145,7 +145,7 @@ impl Reports {
         }
     }
 
-    /// What the login may not do and must, or may and must not, in words for the owner.
+    /// Rights that the login lacks, or has and must not have, in words for the owner.
     ///
     /// # Errors
     /// The database could not be asked.
@@ -186,8 +186,10 @@ impl Reports {
         commit(transaction).await
     }
 
-    /// Writes a batch to a target that remembers batches, whole, unless it was written before; whether it was not. The batch's id is written by the same
-    /// transaction as its reports, under a unique key: whoever dies anywhere in between, and sends it again, stores it once.
+    /// Writes a batch to a target that remembers batches, whole, unless it was written before.
+    /// Returns whether it was written now. The batch's id is written by the same transaction as its
+    /// reports, under a unique key: a client that dies anywhere in between, and sends it again,
+    /// stores it once.
     ///
     /// # Errors
     /// [`StoreError`]; its text is the operator's.

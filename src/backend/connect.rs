@@ -22,7 +22,7 @@ pub enum ConnectError {
     Url {
         /// `url`, `finish_url` or `passthrough_url`.
         key: &'static str,
-        /// What is wrong and what would be right.
+        /// The mistake, and what would be right.
         cause: String,
     },
     /// No connection.
@@ -35,7 +35,7 @@ pub enum ConnectError {
         key: &'static str,
         /// The login.
         user: String,
-        /// What the system or the server said.
+        /// Words of the system or the server.
         cause: String,
     },
     /// A limit of the server would let private rows decide whether a fetch fails.
@@ -61,9 +61,9 @@ pub enum ConnectError {
         "backend.url leads to database {fetch} and backend.finish_url to {finish}; both must name the same one"
     )]
     OtherDatabase {
-        /// Where `url` leads.
+        /// Database of `url`.
         fetch: String,
-        /// Where `finish_url` leads.
+        /// Database of `finish_url`.
         finish: String,
     },
 }

@@ -84,7 +84,7 @@ impl Directory {
         Self { query, password_file, own, connection: Mutex::new(None) }
     }
 
-    /// The role of whoever is found.
+    /// Role of every user that is found.
     pub fn role(&self) -> Option<&str> {
         self.query.role.as_deref()
     }

@@ -1,4 +1,4 @@
-//! What can go wrong at the database, kept apart by who may read it.
+//! Errors of the database, kept apart by who may read them.
 
 use super::socket::LARGEST_ROW;
 use answer::{ClientError, SqlState};
@@ -7,8 +7,9 @@ use postgres_protocol::message::backend::ErrorFields;
 use std::fmt;
 use tokio_postgres::fallible_iterator::FallibleIterator;
 
-/// What PostgreSQL said. Its text must reach a client only from the finish login, which sees released values
-/// only (soundness rule 32), or where a caller has made sure that it names only names and types.
+/// An error of PostgreSQL's. Its text must reach a client only from the finish login, which sees
+/// released values only (soundness rule 32), or where a caller has made sure that it names only
+/// names and types.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DbError {
     /// ERROR, FATAL or PANIC, not localised.
@@ -19,7 +20,7 @@ pub struct DbError {
     pub message: String,
     /// More about it.
     pub detail: Option<String>,
-    /// What to do.
+    /// Advice on what to do.
     pub hint: Option<String>,
     /// Character, from 1, in the text that *we* sent.
     pub position: Option<u32>,
@@ -57,7 +58,7 @@ impl DbError {
         matches!(self.severity.as_str(), "FATAL" | "PANIC")
     }
 
-    /// What a statement gives has other types than when it was prepared.
+    /// Whether a statement gives other types than when it was prepared.
     pub(super) fn is_outdated_plan(&self) -> bool {
         self.code.as_str() == "0A000"
     }
@@ -90,7 +91,7 @@ pub enum RelayError {
     /// Nothing came, and nobody else heard of it.
     #[error("the database cannot be reached any more")]
     Away,
-    /// It, or its reader, took longer than a statement over public tables may.
+    /// The statement, or its reader, took longer than a statement over public tables may.
     #[error("the statement took too long")]
     TooLong,
     /// A row is larger than any that is read.
@@ -105,8 +106,8 @@ pub enum RelayError {
 }
 
 impl RelayError {
-    /// What a client may read when the statement touched public and released rows only: PostgreSQL's own words
-    /// (soundness rule 32). The position is left out, because it points into our text.
+    /// The client's error when the statement touched public and released rows only: PostgreSQL's
+    /// own words (soundness rule 32). The position is left out, because it points into our text.
     pub fn into_finish_error(self) -> ClientError {
         match self {
             Self::Db(db) if db.code == SqlState::INSUFFICIENT_PRIVILEGE => lacking(&db.message),
@@ -205,7 +206,7 @@ pub enum FetchError {
 }
 
 impl FetchError {
-    /// What the client reads.
+    /// The client's error.
     pub fn into_client_error(self) -> ClientError {
         match self {
             Self::Unreachable(cause) => unreachable(&cause),

@@ -34,7 +34,7 @@ const CANNOT_CONNECT_NOW: &str = "57P03";
 /// takes a name of the crash.
 pub type Witness = Box<dyn Fn() -> Box<dyn FnOnce(&str) + Send> + Send + Sync>;
 
-/// How a session was lost.
+/// Loss of a session.
 #[derive(Clone, Debug)]
 pub(super) struct Loss {
     /// The life of the server that it was of.
@@ -108,7 +108,7 @@ impl Falls {
         }
     }
 
-    /// Who is told of crashes; the first stays.
+    /// Has a witness told of crashes; the first stays.
     pub(super) fn told(&self, witness: Witness) {
         let _ = self.witness.set(witness);
     }

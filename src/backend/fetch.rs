@@ -50,33 +50,34 @@ use tokio_postgres::{Row, Statement};
 /// A fetch: statements that see one snapshot.
 #[derive(Clone, Debug)]
 pub struct FetchRequest {
-    /// What to read.
+    /// Statements to read.
     pub statements: Vec<FetchText>,
-    /// What must hold of the schema.
+    /// Fingerprint that the schema must have.
     pub fingerprint: Option<Fingerprint>,
     /// Rows (groups) that each statement may return.
     pub max_rows: usize,
 }
 
-/// One statement over private rows, printed by us.
+/// A statement over private rows, printed by us.
 #[derive(Clone, Debug)]
 pub struct FetchText {
-    /// One SELECT, of which the kernel has proven what one unit can change in its answer (soundness rule 46).
+    /// A SELECT, of which the kernel has proven what one unit can change in its answer (soundness
+    /// rule 46).
     pub certified: Arc<Certified>,
     /// `$1`, `$2`, …
     pub params: Vec<Param>,
-    /// What the database's planner is told of it.
+    /// Hints for the database's planner.
     pub hints: Hints,
 }
 
-/// What a planner cannot see of a text.
+/// Facts that a planner cannot see in a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
-    /// It has joins that no index could serve: rows of one side are never looked for one by one, whatever the planner takes
-    /// their number for.
+    /// The text has joins that no index could serve: rows of one side are never looked for one by
+    /// one, whatever the planner takes their number for.
     pub hashed: bool,
-    /// It joins tables. PostgreSQL takes a row that a worker hands over to cost as much as ten that are read: it would leave a join
-    /// that has a group for each unit to one processor.
+    /// The text joins tables. PostgreSQL takes a row that a worker hands over to cost as much as
+    /// ten that are read: it would leave a join that has a group for each unit to one processor.
     pub joined: bool,
 }
 
@@ -103,7 +104,8 @@ pub type Answers = Vec<Vec<Row>>;
 pub struct Sieve {
     /// Whether a row stays, in their order; others are gone at once. An error, which must hold no value, ends the fetch.
     pub keeps: Keeps,
-    /// How many stay was drawn with noise: it may be limited. Else they are as many as others allow that are, and no limit counts them.
+    /// The number of rows that stay was drawn with noise: it may be limited. Else it follows from
+    /// others that are limited, and no limit counts them.
     pub limited: bool,
 }
 

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 /// How long the database may take to say anything.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// How a pool of connections is used.
+/// Use of a pool of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolUse {
     /// Connections that it may have.
@@ -37,7 +37,7 @@ impl Backend {
         [PoolUse::of(&self.fetch), PoolUse::of(&self.finish), PoolUse::of(&self.aside)]
     }
 
-    /// How long the database takes to answer a question about nothing, by the finish login.
+    /// Time that the database takes to answer a question about nothing, by the finish login.
     ///
     /// # Errors
     /// Why it does not, for the operator.

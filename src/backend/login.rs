@@ -17,7 +17,7 @@ use tokio_postgres::config::{self, TargetSessionAttrs};
 use tokio_postgres::fallible_iterator::FallibleIterator;
 use tokio_postgres::{Client, Connection, Socket};
 
-/// Where and as whom to connect, and what the session is set to.
+/// A login: where and as whom to connect, and what the session is set to.
 #[derive(Clone)]
 pub struct Login {
     targets: Vec<Target>,
@@ -85,8 +85,8 @@ impl Login {
         self.config.connect(self.tls.clone()).await
     }
 
-    /// How long to wait for an answer: as long as a statement may run, and what the network may add to that. Without
-    /// a limit for statements, a day.
+    /// Time to wait for an answer: as long as a statement may run, and what the network may add to
+    /// that. Without a limit for statements, a day.
     pub(super) fn patience(&self) -> Duration {
         match self.statement_timeout {
             Duration::ZERO => Duration::from_secs(24 * 60 * 60),
@@ -209,7 +209,7 @@ impl Login {
 /// A connection after login.
 pub(super) struct Session {
     pub(super) channel: Channel,
-    /// What a cancel request must name.
+    /// Key that a cancel request must name.
     pub(super) key: Option<(i32, i32)>,
     /// ParameterStatus values.
     pub(super) parameters: BTreeMap<String, String>,

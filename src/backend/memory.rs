@@ -18,7 +18,7 @@ struct Process {
     limits: String,
 }
 
-/// What to warn of, for a server of this URL, one of whose processes has this number.
+/// Warning about memory, for a server of this URL, one of whose processes has this number.
 pub(super) fn warning(config: &tokio_postgres::Config, pid: &str) -> Option<String> {
     let here = config.get_hosts().iter().all(|host| match host {
         Host::Unix(_) => true,

@@ -1,4 +1,4 @@
-//! What every session is set to at its start, and the proof that it is.
+//! Options of every session at its start, and the proof that it has them.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -34,7 +34,7 @@ SELECT pg_catalog.current_setting('default_transaction_isolation') OPERATOR(pg_c
            (SELECT pg_catalog.min(pid) FROM pg_catalog.pg_stat_activity WHERE datid IS NULL AND usesysid IS NULL))"
 );
 
-/// Which database all connections of a login must lead to: the one that the first of them led to.
+/// The database that all connections of a login must lead to: that of the first one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SameDatabase(Arc<OnceLock<String>>);
 
@@ -58,7 +58,7 @@ impl SameDatabase {
     }
 }
 
-/// What is said where a connection pooler stands between.
+/// Error when a connection pooler stands between.
 pub const OPTIONS_LOST: &str = "the session does not have the settings that were asked for at its start; \
 connect to PostgreSQL itself and not to a connection pooler";
 
@@ -88,8 +88,8 @@ const PINNED: [(&str, &str); 6] = [
 /// Limits of a role or of the server that would end a fetch beside `statement_timeout`, which is ours (soundness rule 51).
 const UNLIMITED: [(&str, &str); 2] = [("lock_timeout", "0"), ("idle_in_transaction_session_timeout", "0")];
 
-/// One column: whether a fetch session has them. PostgreSQL 17 has one more limit, of which older ones do not want to hear at
-/// the start of a session.
+/// Text of one column: whether a fetch session has them. PostgreSQL 17 has one more limit, of which
+/// older ones do not want to hear at the start of a session.
 pub(super) fn pinned_proof() -> String {
     let each = PINNED.iter().chain(&UNLIMITED).map(|(name, value)| {
         format!("pg_catalog.current_setting('{name}') OPERATOR(pg_catalog.=) '{value}'")
@@ -102,9 +102,9 @@ pub(super) fn pinned_proof() -> String {
     )
 }
 
-/// One row where temporary files of this session have a limit, which no login can lift for itself: the role, as SQL names it,
-/// and the limit. A fetch would fail by how much it sorts, and an analyst could ask so that one unit's rows decide that
-/// (soundness rule 51).
+/// Text of one row when temporary files of this session have a limit, which no login can lift for
+/// itself: the role, as SQL names it, and the limit. A fetch would fail by how much it sorts, and
+/// an analyst could ask so that one unit's rows decide that (soundness rule 51).
 pub(super) const LIMITED: &str = "\
 SELECT pg_catalog.quote_ident(SESSION_USER), pg_catalog.current_setting('temp_file_limit')
  WHERE pg_catalog.current_setting('temp_file_limit') OPERATOR(pg_catalog.<>) '-1'";

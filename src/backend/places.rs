@@ -1,10 +1,11 @@
-//! Places by user: so many of one user's statements at once, the others wait in the order in which they came.
+//! Places by user: a fixed number of one user's statements at once, the others wait in the order of
+//! their arrival.
 
 use answer::PerUser;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// Who has places here.
+/// Places of all users.
 #[derive(Debug, Default)]
 pub struct Places(PerUser<Semaphore>);
 

@@ -35,17 +35,17 @@ pub struct Backend {
     pub(super) finish: Pool<Pooled>,
     /// The same login, for what takes a moment: statements are typed here, and the proxy's own questions asked.
     pub(super) aside: Pool<Pooled>,
-    /// Who reads catalogs.
+    /// Places of readers of catalogs.
     pub(super) readers: Arc<Semaphore>,
     pub(super) falls: Falls,
-    /// What each user may have of both.
+    /// Shares of each user in both.
     pub(super) shares: Shares,
     pub(super) public_timeout: Duration,
     pub(super) server_version: u32,
     pub(super) parameters: BTreeMap<String, String>,
 }
 
-/// Who may read catalogs at once.
+/// Places of readers of catalogs.
 pub(super) fn readers() -> Arc<Semaphore> {
     Arc::new(Semaphore::new(READERS))
 }
@@ -62,18 +62,18 @@ pub(super) fn pool<M: Manager>(manager: M, size: usize) -> Result<Pool<M>, Strin
 pub struct Asker<'u> {
     /// The login name.
     pub user: &'u str,
-    /// It reads public tables alone and costs nothing, so that it may take less time.
+    /// The statement reads public tables alone and costs nothing, so that it may take less time.
     pub public: bool,
 }
 
-/// What a statement may take.
+/// Terms of a statement.
 #[derive(Clone, Default)]
 pub(super) struct Terms {
-    /// Its place among those of its user.
+    /// Place among those of its user.
     pub(super) place: Option<Arc<Place>>,
-    /// Its time, where that is less than every statement has.
+    /// Time limit, when it is less than that of every statement.
     pub(super) time: Option<Duration>,
-    /// It may be anything that the login may do, and is undone at its end.
+    /// The statement may be anything that the login may do, and is undone at its end.
     pub(super) undone: bool,
 }
 
@@ -123,7 +123,7 @@ impl Backend {
         self.server_version
     }
 
-    /// What its fetch login may do beyond what it needs, in words for the operator.
+    /// Rights of the fetch login beyond those that it needs, in words for the operator.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -133,7 +133,7 @@ impl Backend {
         self.falls.told(witness);
     }
 
-    /// Which database of which server this is, for whoever keeps answers.
+    /// Name of the server and its database, under which answers are kept.
     pub fn database(&self) -> &str {
         self.fetch.manager().1.known().unwrap_or_default()
     }

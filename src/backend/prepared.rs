@@ -28,14 +28,14 @@ pub(super) struct PreparedTexts {
     forgotten: Vec<u64>,
 }
 
-/// How a statement is to be sent.
+/// A way to send a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Statement {
     /// Without a name.
     Once,
-    /// It is prepared under this name now.
+    /// The statement is prepared under this name now.
     New(String),
-    /// It was.
+    /// The statement was prepared under this name.
     Known(String),
 }
 
@@ -49,7 +49,7 @@ impl Statement {
 }
 
 impl PreparedTexts {
-    /// How to send a statement: the second time under a name.
+    /// The way to send a statement: the second time under a name.
     pub(super) fn statement(&mut self, settings: &Settings, sql: &str, params: &[Param]) -> Statement {
         if sql.len() > LONGEST {
             return Statement::Once;

@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 use tokio::time::timeout;
 use tokio_postgres::fallible_iterator::FallibleIterator;
 
-/// What preparing a statement tells.
+/// Description of a prepared statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
     /// Type OIDs of `$1`, `$2`, …
@@ -64,9 +64,9 @@ pub(super) struct Query {
     pub(super) settings: Settings,
     pub(super) sql: String,
     pub(super) params: Vec<Param>,
-    /// Those of Bind: one for each column, or one for all, or none for text.
+    /// Formats of Bind: one for each column, or one for all, or none for text.
     pub(super) formats: Vec<i16>,
-    /// It may be anything that the login may do: whatever that is, is undone.
+    /// The statement may be anything that the login may do: all of it is undone.
     pub(super) undone: bool,
 }
 
@@ -108,8 +108,8 @@ impl Relay {
         &self.session.parameters
     }
 
-    /// It is about to be lent out again. Whether it can serve another statement, as far as one can tell without asking the
-    /// server.
+    /// Prepares the connection for the next statement. Whether it can serve another, as far as one
+    /// can tell without asking the server.
     pub(super) fn lend(&mut self) -> bool {
         self.heard = false;
         self.clean && !self.worn && !self.session.channel.is_bloated() && self.session.channel.is_quiet()
@@ -140,12 +140,12 @@ impl Relay {
         }
     }
 
-    /// How long to wait for the server, or for a reader.
+    /// Time to wait for the server, or for a reader.
     pub(super) fn patience(&self) -> Duration {
         self.patience
     }
 
-    /// Where and how to cancel what runs here.
+    /// Target and key for a cancel of the statement that runs here.
     pub(super) fn cancel_target(&self) -> (Target, Option<(i32, i32)>) {
         (self.session.channel.target().clone(), self.session.key)
     }
@@ -313,7 +313,7 @@ impl Relay {
     }
 }
 
-/// What of the answer has arrived.
+/// A part of the answer that has arrived.
 pub(super) enum Step {
     /// A message of the statement's own.
     Frame(Frame),
@@ -323,7 +323,7 @@ pub(super) enum Step {
     Wait,
 }
 
-/// Where the answer to a pipeline stands.
+/// Progress of the answer to a pipeline.
 #[derive(Default)]
 pub(super) struct Exchange {
     error: Option<RelayError>,

@@ -50,8 +50,8 @@ const READ_AHEAD: usize = 16;
 /// A query that failed before its columns were known.
 pub(super) struct Failure {
     pub(super) error: RelayError,
-    /// It may do on another attempt: the server had answered nothing, since the connection was stale, and nothing ran; or
-    /// what had been prepared is not right any more.
+    /// Another attempt may succeed: the server had answered nothing, since the connection was
+    /// stale, and nothing ran; or what had been prepared is not right any more.
     pub(super) again: bool,
 }
 

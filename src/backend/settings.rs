@@ -3,9 +3,9 @@
 /// A setting that the proxy carries from a client's session into every backend transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Setting {
-    /// Where timestamptz becomes text, and days begin.
+    /// Zone in which timestamptz becomes text, and days begin.
     TimeZone,
-    /// How dates become text and back.
+    /// Style of dates as text.
     DateStyle,
     /// How intervals become text.
     IntervalStyle,

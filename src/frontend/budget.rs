@@ -1,7 +1,8 @@
-//! Bytes that clients hold, in memory and on disk: each session, each user, and all together have so many.
+//! Budgets of bytes that clients hold, in memory and on disk: for each session, each user, and all
+//! together.
 //!
-//! Counted is what the sessions themselves know of: statements by an estimate of their syntax trees and plans, portals by
-//! their values, rows by their length.
+//! Sessions count what they know of: statements by an estimate of their syntax trees and plans,
+//! portals by their values, rows by their length.
 
 use answer::{ClientError, PerUser, SqlState};
 use policy::Limits;
@@ -24,7 +25,7 @@ struct Budget {
     users: PerUser<AtomicU64>,
 }
 
-/// What one session may hold in memory and on disk.
+/// Accounts of one session, in memory and on disk.
 #[derive(Clone, Debug)]
 pub(super) struct Accounts {
     pub memory: Account,
@@ -86,7 +87,7 @@ pub(super) struct Full {
 }
 
 impl Account {
-    /// Takes so many bytes, or none.
+    /// Takes all of these bytes, or none.
     pub fn hold(&self, bytes: usize) -> Result<Held, Full> {
         let mut held = Held { account: self.clone(), bytes: 0 };
         held.grow(bytes)?;
@@ -100,7 +101,7 @@ impl Account {
 }
 
 impl Held {
-    /// Takes so many more, or none.
+    /// Takes all of these bytes as well, or none.
     pub fn grow(&mut self, bytes: usize) -> Result<(), Full> {
         let bytes = bytes as u64;
         let levels = &self.account.0;
@@ -117,7 +118,7 @@ impl Held {
         Ok(())
     }
 
-    /// How many.
+    /// Number of bytes.
     pub fn bytes(&self) -> usize {
         usize::try_from(self.bytes).unwrap_or(usize::MAX)
     }
@@ -148,7 +149,7 @@ impl From<Full> for ClientError {
 pub(super) mod testing {
     use super::*;
 
-    /// Of a session with so many bytes of memory and of disk.
+    /// Accounts of a session with these bytes of memory and of disk.
     pub fn accounts(memory: u64, disk: u64) -> Accounts {
         let limits = Limits { max_session_bytes: memory, max_spool_bytes: disk, ..Limits::default() };
         Budgets::default().open("ada", &limits)

@@ -1,8 +1,9 @@
-//! Which session a CancelRequest means, and which of its statements.
+//! Cancel requests: the session that one means, and which of its statements.
 //!
-//! A client takes a cancel request for delivered when its connection is closed, and sends its next statement then. So a request is
-//! for the statement that is under way when the request is read, and for none that begins later; and its connection is closed
-//! when it has arrived wherever that statement is at work.
+//! A client takes a cancel request for delivered when its connection is closed, and sends its next
+//! statement then. So a request is for the statement that is under way when the request is read,
+//! and for none that begins later; and its connection is closed when it has arrived wherever that
+//! statement is at work.
 
 use answer::{Errand, Errands};
 use bytes::Bytes;

@@ -1,5 +1,5 @@
-//! One connection from accept to close. Whatever fails before the login is done ends the connection: no path
-//! leads from an error there to ReadyForQuery.
+//! A connection from accept to close. Any failure before the login is done ends the connection: no
+//! path leads from an error there to ReadyForQuery.
 
 use super::auth::{self, Mock};
 use super::budget::Budgets;
@@ -41,19 +41,19 @@ const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long who cancels waits at most until a database has heard of it.
 const DELIVERY: Duration = Duration::from_secs(5);
 
-/// What all connections share.
+/// State that all connections share.
 pub(super) struct Shared<S> {
     /// The program behind.
     pub service: Arc<S>,
     /// Limits, certificate and access rules.
     pub settings: InForce,
-    /// Who can be cancelled.
+    /// Sessions that can be cancelled.
     pub registry: Registry,
-    /// Who counts.
+    /// Places of sessions.
     pub slots: Slots,
-    /// What they hold.
+    /// Budgets of bytes.
     pub budgets: Budgets,
-    /// Who works on a large statement.
+    /// Turns at large statements.
     pub turns: Turns,
     /// Makes users who do not exist look real.
     pub mock: Mock,

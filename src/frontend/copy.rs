@@ -60,7 +60,7 @@ impl Encoder {
         i16::from(matches!(self.copy, Copy::Binary))
     }
 
-    /// What goes before the first row, as a message of its own: the line with the names.
+    /// The message before the first row: the line with the names.
     pub fn head(&mut self) -> Option<Vec<u8>> {
         let head = std::mem::take(&mut self.head);
         match self.copy {
@@ -84,7 +84,7 @@ impl Encoder {
         Ok(out)
     }
 
-    /// What goes behind the last row.
+    /// The message behind the last row.
     pub fn tail(&mut self) -> Option<Vec<u8>> {
         let mut out = std::mem::take(&mut self.head);
         matches!(self.copy, Copy::Binary).then(|| {

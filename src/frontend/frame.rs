@@ -21,12 +21,12 @@ const MAX_AHEAD: usize = 64 * 1024;
 /// How much one read takes, or more where it continues a message.
 const READ: usize = 8 * 1024;
 
-/// One message: its type and its body, without the length.
+/// A message: its type and its body, without the length.
 #[derive(Debug)]
 pub(super) struct Frame {
     /// Message type byte.
     pub tag: u8,
-    /// What follows the length.
+    /// Bytes behind the length.
     pub body: Bytes,
 }
 

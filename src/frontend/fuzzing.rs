@@ -1,4 +1,4 @@
-//! What reads a client's bytes, as functions of bytes: for `tests/fuzz`.
+//! Readers of a client's bytes, as functions of bytes: for `tests/fuzz`.
 
 use super::frame::Reader;
 use super::message::decode;

@@ -1,4 +1,4 @@
-//! One event in the log for each statement: who, what kind, its price, how long, how many rows, how it ended. Never
+//! Events of the log, one for each statement: user, kind, price, time, number of rows, end. Never
 //! its text, nor any value in it or of an answer. The same goes to the record that owners see.
 
 use answer::Outcome;
@@ -103,7 +103,8 @@ impl Drop for Record {
     }
 }
 
-/// What failed before there was a statement to run: a message that did not parse, a Parse, a Bind.
+/// Notes a failure before there was a statement to run: a message that did not parse, a Parse, a
+/// Bind.
 pub fn failed(recorder: &Arc<Recorder>, asked: (Asked, Why), error: &ClientError) {
     Record::begin(recorder, asked).end(Some(error));
 }

@@ -26,7 +26,7 @@ enum Kind {
     Unix { _file: SocketFile, listener: UnixListener, path: PathBuf },
 }
 
-/// Where a server listens.
+/// Address that a server listens at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// At an IP address and port.
@@ -54,7 +54,7 @@ impl From<TcpListener> for Listener {
 pub(super) struct Arrival {
     /// The connection.
     pub socket: Box<dyn Socket>,
-    /// Where they are.
+    /// Place of the client.
     pub peer: Peer,
 }
 
@@ -119,7 +119,7 @@ impl Listener {
         Ok(Self(Kind::Unix { _file: file, listener, path }))
     }
 
-    /// Where it listens: port 0 has become a real port.
+    /// Address that it listens at: port 0 has become a real port.
     pub fn address(&self) -> io::Result<Address> {
         match &self.0 {
             Kind::Tcp(listener) => listener.local_addr().map(Address::Tcp),

@@ -36,27 +36,27 @@ pub(super) enum Extended {
     Parse {
         /// The statement's name.
         name: Vec<u8>,
-        /// Its text.
+        /// Text of the statement.
         sql: Vec<u8>,
         /// Type OIDs; 0 leaves one open.
         types: Vec<u32>,
     },
     /// Make a portal of a statement.
     Bind(Bind),
-    /// What are its parameters and columns?
+    /// Question about parameters and columns.
     Describe(Target),
     /// Run a portal, or go on with it.
     Execute {
         /// The portal's name.
         portal: Vec<u8>,
-        /// How many rows; 0 and below mean all.
+        /// Number of rows; 0 and below mean all.
         max_rows: i32,
     },
     /// Forget it.
     Close(Target),
 }
 
-/// What Describe and Close are about.
+/// Object of Describe and Close.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Target {
     /// A prepared statement.

@@ -10,9 +10,9 @@ use bytes::Bytes;
 /// The formats of kept cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kept {
-    /// One for each column.
+    /// Formats of the columns, one for each.
     Formats(Vec<i16>),
-    /// Each column twice, first all as text and then all as binary: whoever fetches them chooses.
+    /// Every column twice, first all as text and then all as binary: FETCH chooses.
     Twice,
 }
 
@@ -82,7 +82,7 @@ impl Opened {
         self.spool.memory()
     }
 
-    /// Goes on by so many rows; None is to the end.
+    /// Goes on by this number of rows; None is to the end.
     pub fn forward(&mut self, count: Option<u64>) -> Span {
         self.position.forward(count)
     }

@@ -1,4 +1,4 @@
-//! Who is at the other end of a connection, and whether the access rules let them in.
+//! Peers: who is at the other end of a connection, and whether the access rules let them in.
 
 use answer::{ClientError, SqlState};
 use policy::AccessRule;
@@ -13,7 +13,7 @@ pub fn neighbourhood(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Where a client is.
+/// Place of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Peer {
     /// At this address. IPv4 in IPv6 form has become IPv4: a dual-stack listener must not change who somebody is.
@@ -41,7 +41,8 @@ impl Peer {
         matches!(self, Self::Inet(address) if address.is_loopback())
     }
 
-    /// Whether the access rules let anybody in from there, whoever it is and however they come.
+    /// Whether the access rules let anybody in from there, as any user and by any kind of
+    /// connection.
     pub fn is_welcome(self, rules: &[AccessRule]) -> bool {
         let here = |rule: &&AccessRule| {
             rule.from.is_empty() || rule.from.iter().any(|network| network.contains(self.address()))
@@ -77,15 +78,15 @@ impl fmt::Display for Peer {
 /// Somebody who wants in.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Visitor<'a> {
-    /// Where they are.
+    /// Place of the client.
     pub peer: Peer,
     /// Whether TLS protects the connection.
     pub encrypted: bool,
     /// The common name of the certificate that they have shown.
     pub certificate: Option<&'a str>,
-    /// Who they say they are.
+    /// User that the client says it is.
     pub user: &'a str,
-    /// What they ask for.
+    /// Database that the client asks for.
     pub database: &'a str,
 }
 

@@ -1,9 +1,9 @@
-//! How far the shutdown is, and what waits for it.
+//! Phases of the shutdown, and what waits for it.
 
 use answer::{ClientError, SqlState};
 use tokio::sync::watch;
 
-/// How far the shutdown is.
+/// A phase of the shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     /// Not begun.

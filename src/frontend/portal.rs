@@ -17,17 +17,17 @@ const INVALID_CURSOR_STATE: SqlState = SqlState(*b"24000");
 /// A portal; the session's side of it is `P`.
 #[derive(Debug)]
 pub(super) struct Portal<P> {
-    /// What its statement does to what the frontend keeps.
+    /// Effect of its statement on the state of the frontend.
     pub control: Control,
-    /// What Describe shows of it, in the formats that Bind asked for.
+    /// Columns that Describe shows, in the formats that Bind asked for.
     pub fields: Option<Vec<Field>>,
-    /// How far it is.
+    /// Progress of the portal.
     pub progress: Progress<P>,
-    /// What it keeps, but for its rows.
+    /// Bytes that it holds, but for its rows.
     pub held: Held,
     /// Bytes that running it takes beside.
     pub running: usize,
-    /// How many savepoints there were when it was made.
+    /// Number of savepoints when it was made.
     pub depth: usize,
     /// When it ends.
     pub life: Life,
@@ -51,18 +51,18 @@ pub(super) enum Life {
     Kept,
 }
 
-/// How far a portal is.
+/// Progress of a portal.
 #[derive(Debug)]
 pub(super) enum Progress<P> {
-    /// Its statement is empty; that can be executed again and again.
+    /// The statement is empty; it can be executed again and again.
     Empty,
     /// The frontend will execute its statement.
     Control,
     /// The session will, and promises rows of these columns.
     Bound(P, Option<Vec<Field>>),
-    /// It was executed, and these rows are left, if any.
+    /// The portal was executed, and these rows are left, if any.
     Open(Box<Opened>),
-    /// It was executed, and can give nothing more.
+    /// The portal was executed, and can give nothing more.
     Spent,
 }
 
@@ -77,7 +77,7 @@ pub(super) struct Portals<P> {
 }
 
 impl<P> Portals<P> {
-    /// None yet.
+    /// Portals of a new session: none.
     pub fn new(limits: &Limits, accounts: &Accounts) -> Self {
         Self {
             all: HashMap::new(),
@@ -88,8 +88,9 @@ impl<P> Portals<P> {
         }
     }
 
-    /// Before a portal of this name that holds so many bytes is made: the name must be free and the limits must
-    /// leave room. The unnamed portal makes room by itself, whether or not its successor will come to be.
+    /// Makes room for a portal of this name and size: the name must be free and the limits must
+    /// leave room. The unnamed portal makes room by itself, whether or not its successor will come
+    /// to be.
     pub fn admit(&mut self, name: &str, bytes: usize) -> Result<(), ClientError> {
         if name.is_empty() {
             self.all.remove(name);

@@ -1,9 +1,9 @@
-//! Where a cursor stands, and where FETCH takes it: PostgreSQL's `DoPortalRunFetch` and `PortalRunSelect`, over rows that are
-//! all there.
+//! Positions of cursors, and the moves of FETCH: PostgreSQL's `DoPortalRunFetch` and
+//! `PortalRunSelect`, over rows that are all there.
 
 use answer::{ClientError, Direction, Fetch, SqlState};
 
-/// Where a cursor stands among its rows.
+/// Position of a cursor among its rows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Position {
     rows: u64,
@@ -19,7 +19,7 @@ pub(super) struct Position {
 pub(super) struct Span {
     /// The number of the first, from 0.
     first: u64,
-    /// How many.
+    /// Number of rows.
     pub rows: u64,
     forward: bool,
 }
@@ -38,12 +38,12 @@ impl Span {
 type Count = Option<u64>;
 
 impl Position {
-    /// Before the first of so many rows.
+    /// The position before the first of `rows` rows.
     pub fn before(rows: u64, forward_only: bool) -> Self {
         Self { rows, at: 0, at_start: true, at_end: false, forward_only }
     }
 
-    /// Behind the `given`th of so many rows; behind all of them where the end was seen.
+    /// The position behind the `given`th of `rows` rows; behind all of them when the end was seen.
     pub fn behind(given: u64, rows: u64, end: bool) -> Self {
         Self { rows, at: given, at_start: given == 0, at_end: end, forward_only: true }
     }

@@ -15,11 +15,11 @@ const DUPLICATE_STATEMENT: SqlState = SqlState(*b"42P05");
 pub(super) struct Prepared<T> {
     /// The statement; `None` for an empty text.
     pub statement: Option<T>,
-    /// What it does to what the frontend keeps.
+    /// Effect on the state of the frontend.
     pub control: Control,
-    /// What Parse froze.
+    /// The description that Parse froze.
     pub description: Description,
-    /// What it takes, and what running it takes.
+    /// Bytes of the statement, and of running it.
     pub weight: Weight,
     /// The memory that it keeps.
     pub _held: Held,
@@ -44,7 +44,7 @@ pub(super) struct Statements<T> {
 }
 
 impl<T> Statements<T> {
-    /// None yet.
+    /// Statements of a new session: none.
     pub fn new(limits: &Limits) -> Self {
         Self { unnamed: None, named: HashMap::new(), max_prepared: limits.max_prepared }
     }

@@ -1,4 +1,4 @@
-//! One message of the simple query protocol: its statements in order, up to the first error.
+//! A message of the simple query protocol: its statements in order, up to the first error.
 
 use super::call::call;
 use super::cursors;

@@ -5,7 +5,7 @@ use answer::{ClientError, SqlState};
 use bytes::Bytes;
 use futures::StreamExt;
 
-/// Rows that are known to have so many cells each.
+/// Rows that are known to have the same number of cells each.
 pub(super) struct Rows {
     stream: RowStream,
     columns: usize,

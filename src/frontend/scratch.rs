@@ -1,7 +1,8 @@
-//! One file of a session for rows that do not fit into memory.
+//! A session's file for rows that do not fit into memory.
 //!
-//! It has no name and belongs to this process alone (`O_TMPFILE`, or unlinked when it is made): nobody else can open it, and
-//! it is gone when nothing of it is needed any more, or the process ends.
+//! It has no name and belongs to this process alone (`O_TMPFILE`, or unlinked when it is made):
+//! nobody else can open it, and it is gone when nothing of it is needed any more, or the process
+//! ends.
 
 use super::budget::{Account, Held};
 use answer::{ClientError, SqlState};
@@ -82,7 +83,7 @@ impl Scratch {
 }
 
 impl Part {
-    /// What was written.
+    /// Bytes that were written.
     pub async fn read(&self) -> Result<Bytes, ClientError> {
         let (scratch, at, mut buffer) = (self.scratch.clone(), self.at, vec![0; self.length]);
         let read = move || scratch.file()?.read_exact_at(&mut buffer, at).map(|()| buffer);

@@ -47,7 +47,7 @@ pub struct Shutdown {
 pub struct Sessions(Slots);
 
 impl Sessions {
-    /// How many have logged in.
+    /// Number of sessions that have logged in.
     pub fn count(&self) -> usize {
         self.0.sessions()
     }
@@ -100,7 +100,7 @@ impl<S: Service> Server<S> {
         Ok(Self { listeners, shared: Arc::new(shared), phase, shutdown })
     }
 
-    /// Where it listens: port 0 has become a real port.
+    /// Addresses that it listens at: port 0 has become a real port.
     pub fn addresses(&self) -> io::Result<Vec<Address>> {
         self.listeners.iter().map(Listener::address).collect()
     }

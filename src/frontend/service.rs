@@ -1,11 +1,11 @@
-//! What the frontend asks of the program behind it.
+//! The service behind the frontend, as traits.
 
 use answer::ClientError;
 use answer::{Copy, Cursor, Description, Fetch, Identity, Modes, Notice, Outcome, Values};
 use std::collections::BTreeMap;
 use std::future::Future;
 
-/// How a user proves who they are.
+/// A proof of who a user is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Auth {
     /// A PostgreSQL verifier, `SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>`.
@@ -19,9 +19,9 @@ pub enum Auth {
 /// A user who may log in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// Who they are for the budgets.
+    /// The user, for the budgets.
     pub identity: Identity,
-    /// How they log in.
+    /// The proof that the login asks for.
     pub auth: Auth,
     /// The common name that the certificate must have that the client shows; None asks for no certificate.
     pub certificate: Option<String>,
@@ -86,7 +86,7 @@ pub enum Control {
 pub struct Client {
     /// The number that the client was told for this session.
     pub pid: i32,
-    /// Where it is: an IP address, or `[local]` by a Unix socket.
+    /// Address of the client: an IP address, or `[local]` by a Unix socket.
     pub address: String,
     /// TLS protects the connection.
     pub encrypted: bool,
@@ -94,7 +94,7 @@ pub struct Client {
 
 /// The program behind the frontend. One value serves every connection; share what is inside by `Arc`.
 pub trait Service: Send + Sync + 'static {
-    /// One client's session.
+    /// A client's session.
     type Session: Session;
 
     /// The backend's own `ParameterStatus` values: clients choose catalog SQL by `server_version` and parse
@@ -130,7 +130,7 @@ pub trait Service: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Self::Session, ClientError>> + Send;
 }
 
-/// What a statement takes of the memory, in bytes: an estimate that is rather too high than too low.
+/// Bytes of memory that a statement takes: an estimate that is rather too high than too low.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Weight {
     /// For as long as it is there.
@@ -139,14 +139,15 @@ pub struct Weight {
     pub running: usize,
 }
 
-/// One client's session. It is dropped when the connection ends.
+/// A client's session. It is dropped when the connection ends.
 ///
-/// The simple protocol calls [`parse`](Session::parse) and, for each statement, [`run`](Session::run). The
-/// extended protocol calls `parse` and [`describe`](Session::describe) at Parse, [`bind`](Session::bind) at Bind,
-/// and [`execute`](Session::execute) at the first Execute of a portal. Dropping any of these futures, or the rows
-/// of an outcome, cancels the work, and the session must stay usable.
+/// The simple protocol calls [`parse`](Session::parse) and, for each statement,
+/// [`run`](Session::run). The extended protocol calls `parse` and [`describe`](Session::describe)
+/// at Parse, [`bind`](Session::bind) at Bind, and [`execute`](Session::execute) at the first
+/// Execute of a portal. Dropping any of these futures, or the rows of an outcome, cancels the work,
+/// and the session must stay usable.
 pub trait Session: Send + 'static {
-    /// One parsed statement. A prepared one is kept and shared by its portals.
+    /// A parsed statement. A prepared one is kept and shared by its portals.
     type Statement: Send + Sync + 'static;
 
     /// A bound statement, ready to run once.

@@ -15,7 +15,7 @@ use std::future::Future;
 use tokio::io::AsyncRead;
 use tokio::sync::watch;
 
-/// One logged-in client.
+/// A client that has logged in.
 pub(super) struct Dialogue<S: Session> {
     /// The session and what belongs to it.
     pub state: State<S>,

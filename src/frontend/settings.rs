@@ -1,4 +1,4 @@
-//! What of the policy the frontend itself keeps to, and a reload replaces.
+//! Settings of the policy that the frontend keeps to, and a reload replaces.
 
 use super::tls::Tls;
 use arc_swap::ArcSwap;
@@ -13,7 +13,7 @@ pub struct Settings {
     pub limits: Limits,
     /// The certificate, if there is one.
     pub tls: Option<Tls>,
-    /// Who may connect from where; empty lets in everybody who can log in.
+    /// Rules of who may connect from where; an empty list lets in everybody who can log in.
     pub access: Vec<AccessRule>,
 }
 

@@ -1,5 +1,5 @@
-//! How many clients may be connected, all together and per user, and how many may be about to log in, all together and
-//! from one address.
+//! Places of clients: how many may be connected, all together and per user, and how many may be
+//! about to log in, all together and from one address.
 
 use super::peer::Peer;
 use answer::{ClientError, SqlState};
@@ -50,18 +50,18 @@ pub(super) struct Place {
     pub crowd: Option<Crowd>,
 }
 
-/// Who has taken the places of those who are about to log in.
+/// Reasons why no place is left for a login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Crowd {
     /// Clients of all addresses.
     Everybody,
     /// Clients of the same address, as many as may.
     Address(usize),
-    /// Nobody: the access rules let no one of this address in.
+    /// The access rules let nobody of this address in.
     Nobody,
 }
 
-/// One session's place, given back on drop.
+/// A session's place, given back on drop.
 pub(super) struct Slot {
     slots: Slots,
     user: String,
@@ -91,7 +91,7 @@ impl Slots {
         Some(Place { slots: self.clone(), address, crowd })
     }
 
-    /// How many sessions there are.
+    /// Number of sessions.
     pub fn sessions(&self) -> usize {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner).total
     }

@@ -56,13 +56,13 @@ struct Reading {
 }
 
 impl Spool {
-    /// Empty, with room for so many bytes in memory.
+    /// An empty spool, with room for `room` bytes in memory.
     pub fn new(room: usize, account: Account, scratch: Scratch) -> Self {
         let (blocks, filling) = (Vec::new(), BytesMut::new());
         Self { room, account, scratch, blocks, filling, rows: 0, memory: 0, reading: None }
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub fn rows(&self) -> u64 {
         self.rows
     }

@@ -20,7 +20,7 @@ const GSSENC_REQUEST: i32 = 80_877_104;
 /// The newest minor version of protocol 3.
 const NEWEST_MINOR: i32 = 2;
 
-/// What a new connection wants.
+/// The wish of a new connection.
 pub(super) enum Opening {
     /// To log in.
     Login(Box<Login>),
@@ -30,14 +30,14 @@ pub(super) enum Opening {
         wire: Wire,
         /// The session.
         pid: i32,
-        /// Its secret, as the client knows it.
+        /// Secret of the session, as the client knows it.
         secret: Vec<u8>,
     },
     /// Nothing any more.
     Closed,
-    /// It has said nothing.
+    /// The client has said nothing.
     Silent,
-    /// It broke the rules.
+    /// The client broke the rules.
     Refused(Wire, ClientError),
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Login {
     pub encrypted: bool,
     /// The common name of the certificate that the client has shown.
     pub certificate: Option<String>,
-    /// What it asked for.
+    /// Parameters of the start-up packet.
     pub startup: Startup,
 }
 

@@ -1,4 +1,5 @@
-//! What the frontend keeps for a session, and the statements that it executes on that by itself.
+//! State that the frontend keeps for a session, and the statements that it executes on that by
+//! itself.
 
 use super::budget::{Account, Accounts};
 use super::portal::Portals;
@@ -20,9 +21,9 @@ pub(super) struct State<S: Session> {
     pub statements: Statements<S::Statement>,
     /// Portals and cursors; the end of the transaction ends them, but for those `WITH HOLD`.
     pub portals: Portals<S::Portal>,
-    /// What they take of the memory.
+    /// Bytes of memory.
     pub memory: Account,
-    /// Who works on a large statement.
+    /// The session's turn at large statements.
     pub turn: Turn,
     /// A COPY FROM that was executed: its rows come next.
     pub copy_from: Option<(S::Portal, Copy)>,

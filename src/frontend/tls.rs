@@ -116,7 +116,7 @@ impl Tls {
 
 /// A connection after the handshake.
 pub(super) struct Secured {
-    /// What goes through it.
+    /// The socket inside.
     pub socket: Box<dyn Socket>,
     /// The common name of the client's certificate, which somebody whom we believe has signed. None where the client has
     /// shown none, or one that has not just one such name.

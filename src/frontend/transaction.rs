@@ -20,7 +20,7 @@ enum State {
     Failed,
 }
 
-/// One session's transaction state.
+/// State of a session's transaction.
 #[derive(Debug)]
 pub(super) struct Transaction {
     state: State,
@@ -29,12 +29,12 @@ pub(super) struct Transaction {
     implicit: bool,
 }
 
-/// What a control statement did.
+/// A step of a control statement.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Step {
     /// The command tag.
     pub tag: &'static str,
-    /// What happened in fact: COMMIT of a failed transaction is a rollback.
+    /// The effect in fact: COMMIT of a failed transaction is a rollback.
     pub effect: Control,
     /// A warning, as PostgreSQL gives it.
     pub notice: Option<Notice>,
@@ -75,7 +75,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// How many savepoints there are.
+    /// Number of savepoints.
     pub fn depth(&self) -> usize {
         self.savepoints.len()
     }

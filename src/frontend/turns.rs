@@ -1,6 +1,7 @@
-//! Turns: of the large statements of one user one is worked on at a time, and the others wait, in the order in which they came.
-//! To parse and plan one takes a processor for as long as a hundred others take. Whoever keeps the processors at that waits
-//! the longer between two of them, as long as others ask, too.
+//! Turns: of the large statements of one user one is worked on at a time, and the others wait, in
+//! the order of their arrival. To parse and plan one takes a processor for as long as a hundred
+//! others take. A user who keeps the processors at that waits the longer between two of them, as
+//! long as others ask, too.
 
 use answer::PerUser;
 use std::future::poll_fn;
@@ -32,7 +33,7 @@ const EARLY: Duration = Duration::from_secs(1);
 /// For how long somebody who has asked is one of those who ask.
 const RECENT: Duration = Duration::from_secs(10);
 
-/// Who has a turn.
+/// Turns of all users.
 #[derive(Debug, Default)]
 pub(super) struct Turns(Arc<PerUser<User>>);
 
@@ -108,19 +109,19 @@ fn give_back(permit: &Mutex<Option<OwnedSemaphorePermit>>) {
 }
 
 impl Turns {
-    /// Those of this user.
+    /// Turns of this user.
     pub fn of(&self, user: &str) -> Turn {
         Turn { user: self.0.of(user, User::new), all: self.0.clone() }
     }
 }
 
 impl Turn {
-    /// Waits for a turn, for a text of so many bytes; None where it needs none.
+    /// Waits for a turn, for a text of this many bytes; None when it needs none.
     pub async fn for_text(&self, bytes: usize) -> Option<Taken> {
         self.wait(bytes >= LARGE_TEXT).await
     }
 
-    /// Waits for a turn, for a plan of so many bytes; None where it needs none.
+    /// Waits for a turn, for a plan of this many bytes; None when it needs none.
     pub async fn for_plan(&self, bytes: usize) -> Option<Taken> {
         self.wait(bytes >= LARGE_PLAN).await
     }

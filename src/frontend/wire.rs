@@ -1,4 +1,4 @@
-//! One connection's two halves, whatever carries them, and how it is refused.
+//! Halves of a connection, whatever carries them, and how one is refused.
 
 use super::frame::Reader;
 use super::reply::Writer;
