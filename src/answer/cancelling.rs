@@ -1,8 +1,9 @@
-//! Whether a cancel has arrived everywhere that a statement was at work.
+//! Errands: whether a cancel has arrived everywhere that a statement was at work.
 //!
-//! A client library takes a cancel request for delivered when its connection is closed. The frontend closes it once nobody holds an
-//! [`Errand`] of the statement any more: the statement's own future is gone, and whoever had to stop something elsewhere on its behalf
-//! has asked for that.
+//! A client library takes a cancel request for delivered when its connection is closed. The
+//! frontend closes it once no [`Errand`] of the statement is held any more: the statement's own
+//! future is gone, and all code that had to stop something elsewhere on its behalf has asked for
+//! that.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -12,7 +13,8 @@ tokio::task_local! {
     static CANCELLING: Errand;
 }
 
-/// Held by whoever will have something left to stop when the statement of its task is cancelled.
+/// An errand, held by code that will have something left to stop when the statement of its task is
+/// cancelled.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Errand {
@@ -24,7 +26,7 @@ pub struct Errand {
 pub struct Errands(Arc<watch::Sender<()>>);
 
 impl Errands {
-    /// Those of a statement, and the first of them.
+    /// Errands of a statement, and the first of them.
     pub fn new() -> (Self, Errand) {
         let (sender, receiver) = watch::channel(());
         (Self(Arc::new(sender)), Errand { _held: receiver })
@@ -42,7 +44,7 @@ impl Errand {
         CANCELLING.scope(self, work).await
     }
 
-    /// One more of the statement of this task, if it has one.
+    /// Another errand of the statement of this task, if it has one.
     pub fn of_this_task() -> Option<Self> {
         CANCELLING.try_with(Clone::clone).ok()
     }

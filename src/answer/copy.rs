@@ -1,4 +1,4 @@
-//! How `COPY … TO STDOUT` writes its rows.
+//! Options of `COPY … TO STDOUT`.
 
 /// The format, with its options.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum Copy {
         quote: u8,
         /// Before a quote, and before itself, within quotes.
         escape: u8,
-        /// Which columns are quoted wherever they are not NULL.
+        /// Columns that are quoted wherever they are not NULL.
         force_quote: ForceQuote,
     },
     /// `FORMAT binary`.
@@ -34,7 +34,7 @@ pub enum Copy {
 /// `FORCE_QUOTE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForceQuote {
-    /// These columns.
+    /// A list of columns.
     Columns(Vec<String>),
     /// `*`.
     All,

@@ -1,9 +1,9 @@
-//! What DECLARE, FETCH and MOVE ask for.
+//! Cursors: the requests of DECLARE, FETCH and MOVE.
 
 /// A cursor, as DECLARE describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor {
-    /// Its name, in the namespace of portals.
+    /// Name, in the namespace of portals.
     pub name: String,
     /// `WITH HOLD`: it outlives its transaction.
     pub hold: bool,
@@ -13,12 +13,12 @@ pub struct Cursor {
     pub binary: bool,
 }
 
-/// Where FETCH goes.
+/// Direction of FETCH.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// That many rows on.
+    /// Rows onward.
     Forward,
-    /// That many rows back.
+    /// Rows back.
     Backward,
     /// To that row, counted from the end where the number is negative.
     Absolute,
@@ -31,9 +31,9 @@ pub enum Direction {
 pub struct Fetch {
     /// The cursor's name.
     pub name: String,
-    /// Where to.
+    /// Direction of the move.
     pub direction: Direction,
-    /// How far; [`Fetch::ALL`] is to the end.
+    /// Number of rows; [`Fetch::ALL`] is to the end.
     pub count: i64,
     /// MOVE: it goes there, and gives no rows.
     pub moves: bool,

@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 
-/// One column of a row description. Table OID and attribute number are always 0: every column is computed.
+/// A column of a row description. Table OID and attribute number are always 0: every column is
+/// computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     /// Name, as PostgreSQL derived it.
@@ -17,7 +18,7 @@ pub struct Field {
     pub format: i16,
 }
 
-/// What preparing a statement froze.
+/// Description of a statement, as Parse froze it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
     /// Type OIDs of `$1`, `$2`, …
@@ -33,14 +34,15 @@ impl Description {
     }
 }
 
-/// What Bind gave: values for a prepared statement's parameters, and the wanted format of each column.
+/// Values of Bind: a prepared statement's parameters, and the wanted format of each column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Values {
-    /// One for each parameter: its bytes as they came, None for NULL.
+    /// Bytes of each parameter, as they arrived; None for NULL.
     pub parameters: Vec<Option<Bytes>>,
-    /// One for each parameter: 0 text, 1 binary.
+    /// Format of each parameter: 0 text, 1 binary.
     pub formats: Vec<i16>,
-    /// One for each column: 0 text, 1 binary. Twice as many ask for each column twice: for all columns in the formats of
-    /// the first half, and after them for all again in those of the other half.
+    /// Format of each column: 0 text, 1 binary. Twice as many ask for each column twice: for all
+    /// columns in the formats of the first half, and after them for all again in those of the other
+    /// half.
     pub results: Vec<i16>,
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Incidents of this process.
 static INCIDENTS: AtomicU64 = AtomicU64::new(0);
 
-/// How many incidents there were in this process.
+/// Number of incidents in this process.
 pub fn incidents() -> u64 {
     INCIDENTS.load(Ordering::Relaxed)
 }
@@ -115,20 +115,20 @@ pub enum Severity {
     Fatal,
 }
 
-/// What the client reads. Holds no data of any row.
+/// An error for the client. Holds no data of any row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientError {
     /// ERROR or FATAL.
     pub severity: Severity,
     /// The SQLSTATE.
     pub code: SqlState,
-    /// One sentence, PostgreSQL style: lower case, no full stop.
+    /// Message: one sentence, PostgreSQL style: lower case, no full stop.
     pub message: String,
     /// More about it, if anything.
     pub detail: Option<String>,
-    /// What to write or do instead.
+    /// Hint: what to write or do instead.
     pub hint: Option<String>,
-    /// Where in the client's own text: characters, counted from 1.
+    /// Position in the client's own text: characters, counted from 1.
     pub position: Option<usize>,
 }
 

@@ -1,4 +1,5 @@
-//! What passes between the gateway and the frontend: who asks, what a statement is given, and what it gives back; and what the sessions of one user share.
+//! Answers: the types between the gateway and the frontend, for users, values, rows, notices and
+//! errors; and what the sessions of one user share.
 
 mod cancelling;
 mod copy;

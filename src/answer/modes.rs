@@ -1,4 +1,4 @@
-//! What a transaction is called.
+//! Modes of a transaction.
 
 /// The modes of BEGIN, SET TRANSACTION and SET SESSION CHARACTERISTICS. They are kept and shown: every statement has a
 /// snapshot of its own whatever the isolation level is called, and what writes is refused in either access mode.

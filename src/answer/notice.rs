@@ -12,7 +12,7 @@ pub struct Notice {
 }
 
 impl Notice {
-    /// It goes out as WARNING.
+    /// Whether it goes out as WARNING.
     pub fn is_warning(&self) -> bool {
         !self.code.starts_with("00")
     }

@@ -1,11 +1,11 @@
-//! What running a statement gives: rows as they go over the wire, or a command tag.
+//! Outcomes of statements: rows as they go over the wire, or a command tag.
 
 use crate::description::Field;
 use crate::error::ClientError;
 use bytes::{BufMut, Bytes, BytesMut};
 use futures::stream::BoxStream;
 
-/// What running one statement gave.
+/// Outcome of one statement.
 pub enum Outcome {
     /// Rows, to be closed by a tag `<verb> n` (`SELECT 5`) or, with `count: false`, `<verb>` (`EXPLAIN`).
     Rows {

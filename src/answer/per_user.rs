@@ -1,9 +1,9 @@
-//! What all sessions of one user share, for as long as one of them has it.
+//! State that all sessions of one user share, for as long as one of them has it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// One of these for each user who has it now.
+/// A value for each user who has it now.
 #[derive(Debug)]
 pub struct PerUser<T>(Mutex<HashMap<String, Weak<T>>>);
 
@@ -14,7 +14,7 @@ impl<T> Default for PerUser<T> {
 }
 
 impl<T> PerUser<T> {
-    /// That of this user, made when somebody is the first to have it.
+    /// The value of this user, made when somebody is the first to have it.
     pub fn of(&self, user: &str, make: impl FnOnce() -> T) -> Arc<T> {
         let mut users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(shared) = users.get(user).and_then(Weak::upgrade) {

@@ -7,11 +7,11 @@ pub enum Setting {
     TimeZone,
     /// Style of dates as text.
     DateStyle,
-    /// How intervals become text.
+    /// Style of intervals as text.
     IntervalStyle,
     /// Digits of floats in text.
     ExtraFloatDigits,
-    /// How bytea becomes text.
+    /// Form of bytea as text.
     ByteaOutput,
 }
 

@@ -1,5 +1,6 @@
-//! What each user may have of the database: so many statements at once on each login, and fewer after a while, where others ask,
-//! too. A share is of time as well as of places: who keeps the database at work leaves the others less of its processors.
+//! Shares of each user in the database: a number of statements at once on each login, and fewer
+//! after a while, when others ask, too. A share is of time as well as of places: a user who keeps
+//! the database at work leaves the others less of its processors.
 
 use super::error::RelayError;
 use std::collections::HashMap;
@@ -19,7 +20,7 @@ const RESTED: f64 = 0.75;
 /// A load that nobody remembers.
 const NOTHING: f64 = 0.001;
 
-/// How many statements of one user run at once.
+/// Numbers of statements of one user that run at once.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AtOnce {
     /// On each login.
@@ -56,7 +57,7 @@ struct Load {
     heavy: bool,
 }
 
-/// Which login.
+/// A login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Fetch,

@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_postgres::config::{Host, SslMode, SslNegotiation};
 
-/// One place where the server may listen, and how to talk to it.
+/// A place where the server may listen, and how to talk to it.
 #[derive(Clone)]
 pub(super) struct Target {
     address: Address,
@@ -90,7 +90,7 @@ pub(super) enum Frame {
     Other(Message),
 }
 
-/// One connection, before and after login.
+/// A connection, before and after login.
 pub(super) struct Channel {
     socket: Box<dyn Socket>,
     inbox: BytesMut,
@@ -130,7 +130,7 @@ impl Channel {
         &self.target
     }
 
-    /// What SCRAM can be bound to, under TLS; it is taken once.
+    /// Data that SCRAM can be bound to, under TLS; they are taken once.
     pub(super) fn binding(&mut self) -> Option<ChannelBinding> {
         self.binding.take()
     }
@@ -181,7 +181,7 @@ impl Channel {
         }
     }
 
-    /// It holds memory that an unusual answer took.
+    /// Whether the connection holds memory that an unusual answer took.
     pub(super) fn is_bloated(&self) -> bool {
         self.inbox.capacity() > BLOATED
     }

@@ -33,10 +33,10 @@ pub struct Tls {
     named: bool,
 }
 
-/// What a connection string says: for tokio-postgres, and of TLS.
+/// Settings of a connection string: for tokio-postgres, and of TLS.
 ///
 /// # Errors
-/// What is wrong with it, or with a file that it names, without a word of it that may be secret.
+/// The mistake in it, or in a file that it names, without a word of it that may be secret.
 pub fn server(url: &Given<String>) -> Result<(Config, Tls), String> {
     let ServerUrl { mut config, tls } = url.reveal().parse()?;
     alive::watched(&mut config);

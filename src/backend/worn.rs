@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// A statement that took longer than this may have taken much.
 pub(super) const LONG: Duration = Duration::from_secs(5);
-/// So may one of more bytes than these, with its values.
+/// Bytes of a text and its values from which on a connection may be worn.
 pub(super) const HEAVY: usize = 256 << 10;
 /// How old a session may get, and how often it is lent.
 const AGE: Duration = Duration::from_secs(30 * 60);

@@ -14,11 +14,11 @@ const BOTTOM: f64 = 46.0;
 pub struct Chart<'a> {
     /// Unique on its page.
     pub id: &'a str,
-    /// What it shows.
+    /// Title of the chart.
     pub title: &'a str,
-    /// What is seen, in words.
+    /// The chart in words.
     pub description: &'a str,
-    /// What the axis at the bottom is.
+    /// Name of the axis at the bottom.
     pub across: &'a str,
     /// Labels of that axis, with their places.
     pub ticks: Vec<(f64, String)>,

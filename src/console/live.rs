@@ -1,37 +1,37 @@
-//! What goes on in the proxy at the moment of a request: who is connected, whether the database answers, what is open, what
-//! went wrong.
+//! The proxy at the moment of a request: who is connected, whether the database answers, which
+//! streams are open, which incidents there were.
 
 use std::time::Duration;
 
-/// What goes on.
+/// The proxy at the moment of a request.
 #[derive(Clone, Debug, Default)]
 pub struct Live {
-    /// How long the database took to answer; why it did not.
+    /// Time that the database took to answer, or why it did not.
     pub database: Option<Result<Duration, String>>,
-    /// Its `server_version_num`.
+    /// `server_version_num` of the database.
     pub server_version: u32,
-    /// Its connections, by what they are for.
+    /// Connections to the database, by their purpose.
     pub pools: Vec<Pool>,
-    /// Who is connected, the earliest first.
+    /// Connected clients, the earliest first.
     pub clients: Vec<Client>,
     /// Streams that were asked about since the proxy was started.
     pub streams: Vec<UserStream>,
     /// Answers that are at hand in this process, and their bytes.
     pub at_hand: (usize, usize),
-    /// What went wrong since the proxy was started, the latest first.
+    /// Incidents since the proxy was started, the latest first.
     pub incidents: Vec<Incident>,
 }
 
 /// Connections to the database.
 #[derive(Clone, Debug)]
 pub struct Pool {
-    /// What they are for.
+    /// Purpose of the connections.
     pub what: &'static str,
-    /// So many at most.
+    /// The most connections.
     pub most: usize,
-    /// So many work.
+    /// Number of connections that work.
     pub busy: usize,
-    /// So many statements wait for one.
+    /// Number of statements that wait for one.
     pub waiting: usize,
 }
 
@@ -42,9 +42,9 @@ pub struct Client {
     pub user: String,
     /// Role, if it has one.
     pub role: Option<String>,
-    /// What it calls itself; may be empty.
+    /// Name that the client gives itself; may be empty.
     pub application: String,
-    /// Where it is.
+    /// Address of the client.
     pub address: String,
     /// TLS protects the connection.
     pub encrypted: bool,
@@ -52,7 +52,7 @@ pub struct Client {
     pub since: i64,
 }
 
-/// Where a user stands with a stream.
+/// Standing of a user with a stream.
 #[derive(Clone, Debug)]
 pub struct UserStream {
     /// The stream's name.
@@ -78,6 +78,6 @@ pub struct Incident {
     pub user: Option<String>,
     /// The SQLSTATE that the client was told.
     pub code: String,
-    /// What the client was told.
+    /// Message that the client was told.
     pub message: String,
 }

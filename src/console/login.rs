@@ -23,7 +23,7 @@ const COMPARED: usize = 2;
 /// Longer than any password.
 const LONGEST: usize = 1024;
 
-/// Who is inside, who tries, and how many are judged at once.
+/// The door: who is inside, who tries, and how many are judged at once.
 pub struct Door {
     sessions: Sessions,
     throttle: Throttle,
@@ -37,7 +37,7 @@ impl Default for Door {
     }
 }
 
-/// What the login form brings.
+/// Fields of the login form.
 #[derive(Deserialize)]
 pub struct Entering {
     name: String,
@@ -46,7 +46,7 @@ pub struct Entering {
     next: String,
 }
 
-/// What the logout form brings.
+/// Fields of the logout form.
 #[derive(Deserialize)]
 pub struct Leaving {
     form: String,
@@ -87,7 +87,7 @@ impl Cookie {
 }
 
 impl App {
-    /// Who asks, and by which token. None where they are not logged in, or may not be any more.
+    /// The visitor, and the token. None when nobody is logged in by it, or may not be any more.
     pub(crate) fn visitor(&self, headers: &HeaderMap, arrival: Arrival) -> Option<(Visitor, String)> {
         let settings = self.source.settings()?;
         let token = Cookie::Session.of(headers, arrival)?;

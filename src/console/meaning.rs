@@ -1,4 +1,4 @@
-//! What a guarantee means to one person, without letters.
+//! The meaning of a guarantee for one person, without letters.
 
 use dp::suspicion::{self, update};
 use dp::tradeoff::TradeOff;
@@ -30,7 +30,7 @@ impl Meaning {
         Self { epsilon, delta }
     }
 
-    /// How often at most a suspicion moves further than is said; 0 where never.
+    /// The largest probability that a suspicion moves further than is said; 0 where it never does.
     pub fn chance(&self) -> f64 {
         self.bound().chance()
     }
@@ -40,18 +40,19 @@ impl Meaning {
         suspicion::Meaning::of(self.epsilon, self.delta)
     }
 
-    /// Where one suspicion can end.
+    /// The end of a suspicion.
     pub fn suspicion(&self, before: f64) -> Suspicion {
         let (least, most) = update(before, self.bound().usual_loss()).unwrap_or((0.0, 1.0));
         Suspicion { before, least, most }
     }
 
-    /// Where usual ones can end.
+    /// The ends of usual suspicions.
     pub fn suspicions(&self) -> Vec<Suspicion> {
         PRIORS.iter().map(|p| self.suspicion(*p)).collect()
     }
 
-    /// Of 100 people who are not in the data, so many are accused wrongly; of 100 who are in it, at most so many are found.
+    /// Numbers of people who are accused wrongly, of 100 who are not in the data, with the most who
+    /// are found of 100 who are in it.
     pub fn detection(&self, steps: u32) -> Vec<(f64, f64)> {
         let curve = TradeOff::Approximate { epsilon: self.epsilon, delta: self.delta };
         let point = |i: u32| {

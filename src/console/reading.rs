@@ -1,5 +1,6 @@
-//! What was read of the books: every budget, how it went down, who drew on it, and the latest entries. Reading proves the books
-//! as `noisegate budget verify` does; it happens beside the server, and no more often than it is worth.
+//! Readings of the books: every budget, how it went down, who drew on it, and the latest entries.
+//! Reading proves the books as `noisegate budget verify` does; it happens beside the server, and no
+//! more often than it is worth.
 
 use crate::words;
 use ledger::{BudgetSummary, Deed, Head, LedgerError, Owner, Recorded, Taken};
@@ -13,7 +14,7 @@ use tokio::sync::Mutex;
 const LATEST: usize = 500;
 /// Of the most expensive statements.
 const DEAREST: usize = 10;
-/// How far back a forecast looks, in microseconds.
+/// Time that a forecast looks back, in microseconds.
 pub const LATELY: i64 = 14 * words::DAY;
 /// Points of a curve that are kept, at most: beyond it every other one goes.
 const POINTS: usize = 1024;
@@ -27,27 +28,27 @@ pub struct Reading {
     pub at: i64,
     /// The ledger's own name.
     pub id: String,
-    /// Where the entries end.
+    /// The end of the entries.
     pub head: Head,
     /// Why nobody serves from this ledger, where that is so.
     pub mismatch: Option<String>,
     /// Every budget in force.
     pub budgets: Vec<BudgetSummary>,
-    /// Those who drew on them in their present windows.
+    /// Spending of each owner in the present window of each budget.
     pub drawn: BTreeMap<(String, String), Drawn>,
-    /// Who opened which stream, by the stream's name and the user's.
+    /// Openings of streams, by the stream's name and the user's.
     pub openings: BTreeMap<(String, String), Opened>,
-    /// What each user was answered, ever.
+    /// Answers that each user has ever got.
     pub users: BTreeMap<String, Answered>,
     /// The latest statements that were paid for or answered again, the latest first.
     pub statements: VecDeque<Recorded>,
-    /// Those that took the largest part of a budget, the most expensive first.
+    /// Entries that took the largest part of a budget, the most expensive first.
     pub dearest: Vec<Recorded>,
     /// The latest deeds of owners, the latest first.
     pub deeds: VecDeque<Recorded>,
 }
 
-/// How often a user opened a stream.
+/// A user's openings of a stream.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Opened {
     /// Times.
@@ -56,7 +57,7 @@ pub struct Opened {
     pub last: i64,
 }
 
-/// What a user was answered.
+/// Answers of a user.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Answered {
     /// Statements that were paid for.
@@ -67,7 +68,7 @@ pub struct Answered {
     pub last: i64,
 }
 
-/// How one owner's share of a budget went down in its present window.
+/// Spending of one owner's share of a budget in its present window.
 #[derive(Default)]
 pub struct Drawn {
     /// Moments, and the part that was left then.
@@ -87,7 +88,7 @@ pub struct Part {
     pub statements: usize,
     /// The part of the limit, from 0 to 1.
     pub part: f64,
-    /// What of it was drawn in the last [`LATELY`].
+    /// Spending in the last [`LATELY`].
     pub lately: f64,
     /// The latest one, in microseconds since 1970.
     pub last: i64,
@@ -174,7 +175,7 @@ impl Reading {
         })
     }
 
-    /// How an owner's share of a budget went down.
+    /// Spending of an owner's share of a budget.
     pub fn drawn(&self, budget: &str, owner: &str) -> Option<&Drawn> {
         self.drawn.get(&(budget.to_owned(), owner.to_owned()))
     }
@@ -200,7 +201,7 @@ fn among_dearest(dearest: &mut Vec<Recorded>, recorded: &Recorded) {
 pub struct Readings(Mutex<Option<(Arc<Reading>, Instant)>>);
 
 impl Readings {
-    /// A reading that is fresh enough; whoever comes while one is made waits for it.
+    /// A reading that is fresh enough; requests that come while one is made wait for it.
     pub async fn latest(&self, location: &LedgerLocation) -> Result<Arc<Reading>, String> {
         let mut latest = self.0.lock().await;
         if let Some((reading, until)) = &*latest

@@ -10,7 +10,7 @@ use policy::LedgerLocation;
 pub struct Report {
     /// The file, as HTML.
     pub html: String,
-    /// Where the ledger ends.
+    /// The end of the ledger.
     pub head: Head,
     /// Why nobody would serve from it, where that is so: a copy has no mark, say.
     pub mismatch: Option<String>,

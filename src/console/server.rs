@@ -31,7 +31,7 @@ const SECURITY: &str = "default-src 'none'; style-src 'self'; img-src 'self' dat
 /// A bound console.
 pub struct Console(Site);
 
-/// What all requests share.
+/// State that all requests share.
 pub(crate) struct App {
     pub(crate) source: Arc<dyn Source>,
     pub(crate) door: Door,
@@ -49,7 +49,7 @@ impl Console {
         Self(Site::over(listener))
     }
 
-    /// Where it listens: port 0 has become a real port.
+    /// Address that it listens at: port 0 has become a real port.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.0.address()
     }
@@ -196,7 +196,7 @@ pub(crate) fn respond(status: StatusCode, page: Markup) -> Response {
     response
 }
 
-/// What every response carries.
+/// Headers of every response.
 pub(crate) fn guard(headers: &mut HeaderMap) {
     for (name, value) in [
         (header::CONTENT_SECURITY_POLICY, SECURITY),

@@ -1,4 +1,4 @@
-//! Who is logged in: random tokens, of which only a hash is kept.
+//! Sessions of the console: random tokens, of which only a hash is kept.
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -17,7 +17,7 @@ const MOST: usize = 256;
 pub struct Visitor {
     /// Login name.
     pub name: String,
-    /// What they see.
+    /// Role, which decides what the visitor sees.
     pub role: ConsoleRole,
     /// Hash of the verifier that let them in.
     verifier: [u8; 32],
@@ -43,7 +43,7 @@ pub fn same(a: &str, b: &str) -> bool {
 }
 
 impl Visitor {
-    /// What their forms carry.
+    /// Token for the visitor's forms.
     pub fn form(&self) -> String {
         BASE64_URL_SAFE_NO_PAD.encode(self.form)
     }

@@ -1,4 +1,5 @@
-//! What the console is asked to show: what is in force, and what goes on, at the moment of a request.
+//! The source of the console's pages: the policy in force, and the proxy at the moment of a
+//! request.
 
 use crate::live::Live;
 use frontend::Tls;
@@ -14,7 +15,7 @@ pub struct InForce {
     pub policy: Policy,
     /// Since when, in microseconds since 1970; None where nobody serves it.
     pub since: Option<i64>,
-    /// What it allows but probably does not mean, as `noisegate check` says it: a line, and a second one with what would be right.
+    /// Warnings, as `noisegate check` has them: a line, and a second one with what would be right.
     pub warnings: Vec<String>,
     /// The one before it, if it was changed while the proxy ran.
     pub before: Option<Arc<Policy>>,
@@ -35,14 +36,14 @@ pub struct Question {
     pub truthful: f64,
     /// A lie is told where a uniform number below 2^53 is below this.
     pub lie: u64,
-    /// Which run of the demo this is: what browsers remember of another is not of this one.
+    /// Run of the demo: what browsers remember of another run is not of this one.
     pub run: String,
 }
 
-/// What reports tell.
+/// Knowledge from reports.
 #[derive(Clone, Debug)]
 pub struct Known {
-    /// How many there are.
+    /// Number of reports.
     pub reports: u64,
     /// For each answer how many gave it, by estimate, and between which ends that is with 95 %.
     pub estimates: Vec<[f64; 3]>,
@@ -56,7 +57,7 @@ pub trait Survey: Send + Sync {
     fn take(&self, reports: Vec<u32>) -> Pin<Box<dyn Future<Output = Result<Known, String>> + Send + '_>>;
 }
 
-/// What is in force at the moment of a request.
+/// State in force at the moment of a request.
 pub trait Source: Send + Sync + 'static {
     /// What data this is about, in a word or two.
     fn about(&self) -> String;

@@ -17,7 +17,7 @@ use web::Arrival;
 
 /// The page.
 pub(crate) const PATH: &str = pages::SURVEY.0;
-/// Its script.
+/// Path of the script.
 pub(crate) const SCRIPT_PATH: &str = "/survey.js";
 const SCRIPT: &str = include_str!("survey.js");
 /// What browsers are told to refuse of this page: as of all, but for its own script, and what that sends here.
@@ -27,7 +27,7 @@ const JSON: &str = "application/json";
 /// Reports that one request brings.
 const MOST: usize = 10_000;
 
-/// What a browser sends: no answers, but what became of them.
+/// Message of a browser: no answers, but what became of them.
 #[derive(Deserialize)]
 pub(crate) struct Sent {
     form: String,

@@ -1,4 +1,4 @@
-//! Guessing passwords is made slow: so many wrong ones from one network, then a pause.
+//! Throttle on guesses of passwords: after a few wrong ones from one network there is a pause.
 
 use frontend::neighbourhood;
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ const NETWORKS: usize = 4096;
 /// Wrong logins of everybody within [`SPAN`].
 const MOST_OF_ALL: u32 = 200;
 
-/// Who has failed, and how often.
+/// Failed logins by network.
 #[derive(Default)]
 pub struct Throttle(Mutex<Failures>);
 

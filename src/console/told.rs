@@ -81,7 +81,7 @@ fn rows(table: &Table, policy: &Policy) -> String {
     said
 }
 
-/// What a column lets out.
+/// Words about what a column lets out.
 pub fn column(column: &Column, table: &Table, policy: &Policy) -> String {
     if table.privacy == Privacy::Public {
         return "Everything.".into();
@@ -137,13 +137,13 @@ fn moment(at: i64, upper: bool, ty: &SqlType) -> String {
     text.strip_suffix(end).map_or(text.clone(), str::to_owned)
 }
 
-/// How a user is answered.
+/// Words about the answers of a user.
 pub fn user(user: &User, policy: &Policy) -> &'static str {
     let role = user.role.as_ref().and_then(|name| policy.roles.iter().find(|r| r.name == *name));
     answered(role.map_or(Mode::Private, |r| r.mode))
 }
 
-/// How the users of a role are answered.
+/// Words about the answers of a role's users.
 pub fn answered(mode: Mode) -> &'static str {
     match mode {
         Mode::Private => "With noise, paid from the budgets.",
@@ -152,7 +152,7 @@ pub fn answered(mode: Mode) -> &'static str {
     }
 }
 
-/// What a stream is.
+/// Words about a stream.
 pub fn stream(stream: &Stream) -> String {
     let numbers = if stream.variant.tells_numbers() {
         "yes comes with a rough number"
@@ -165,14 +165,14 @@ pub fn stream(stream: &Stream) -> String {
     )
 }
 
-/// Who may open a stream.
+/// Words about who may open a stream.
 pub fn admitted(stream: &Stream) -> String {
     let roles = stream.roles.iter().map(|r| format!("everybody of the role {r}"));
     let who: Vec<String> = stream.users.iter().cloned().chain(roles).collect();
     if who.is_empty() { "Everybody.".into() } else { format!("{}.", who.join(", ")) }
 }
 
-/// How long answers are kept.
+/// Words about how long answers are kept.
 pub fn kept(cache: &Cache) -> String {
     if !cache.enabled {
         return "Answers are not kept: whoever asks again pays again, and gets other numbers.".into();
@@ -228,7 +228,7 @@ pub struct Fact {
     pub key: &'static str,
     /// Of what.
     pub subject: String,
-    /// What.
+    /// The fact.
     pub says: String,
 }
 
@@ -275,18 +275,19 @@ pub fn facts(policy: &Policy) -> Vec<Fact> {
     all
 }
 
-/// What one policy says and another did not, or in other words.
+/// A difference between two policies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// Of what.
     pub subject: String,
-    /// What was said; None where nothing.
+    /// The sentence before; None when there was none.
     pub before: Option<String>,
-    /// What is said; None where nothing is any more.
+    /// The sentence now; None when there is none any more.
     pub now: Option<String>,
 }
 
-/// How a policy differs from the one before: in sentences, and the keys of what differs besides.
+/// Differences between a policy and the one before: in sentences, and the keys of those without
+/// one.
 pub fn changes(before: &Policy, now: &Policy) -> (Vec<Change>, Vec<&'static str>) {
     let (old, new) = (facts(before), facts(now));
     let says =

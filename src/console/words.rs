@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Microseconds of a day.
 pub const DAY: i64 = 86_400_000_000;
 
-/// This machine's clock, in microseconds since 1970.
+/// Microseconds since 1970, by this machine's clock.
 pub fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
@@ -57,12 +57,12 @@ pub fn number(n: u128) -> String {
     out
 }
 
-/// So many of something.
+/// A number with its noun.
 pub fn count(n: u128, one: &str, many: &str) -> String {
     format!("{} {}", number(n), if n == 1 { one } else { many })
 }
 
-/// A small chance as one in so many, rounded towards the larger chance.
+/// A small chance as "one in n", rounded towards the larger chance.
 pub fn one_in(chance: f64) -> String {
     let n = 1.0 / chance;
     let scale = 10f64.powf(n.log10().floor() - 1.0).max(1.0);

@@ -8,7 +8,7 @@ use crate::connection::FetchClient;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_postgres::{Client, Error, Statement};
 
-/// What must hold of the schema: the value of a query over catalogs when the policy was loaded.
+/// A fingerprint of the schema: the value of a query over catalogs when the policy was loaded.
 #[derive(Clone, Debug)]
 pub struct Fingerprint {
     sql: String,
@@ -16,7 +16,7 @@ pub struct Fingerprint {
     quick: Option<Quick>,
 }
 
-/// How to see without computing it that the fingerprint is right.
+/// A quick check that the fingerprint is right, without computing it.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Quick {
     /// `; LOCK TABLE …`, or nothing.
@@ -46,7 +46,7 @@ impl Quick {
 }
 
 impl Fingerprint {
-    /// One SELECT of one row with one text, and the text that it gave.
+    /// A fingerprint from a SELECT of one row with one text, and the text that it gave.
     pub fn new(sql: impl Into<String>, expected: impl Into<String>) -> Self {
         Self { sql: sql.into(), expected: expected.into(), quick: None }
     }
@@ -55,7 +55,7 @@ impl Fingerprint {
         Self { quick: Some(quick), ..self }
     }
 
-    /// What to append to BEGIN.
+    /// Text of the locks, to append to BEGIN.
     pub(super) fn lock(&self) -> &str {
         self.quick.as_ref().map_or("", |q| q.lock.as_str())
     }
@@ -65,7 +65,7 @@ impl Fingerprint {
         self.quick.as_ref().is_some_and(|q| q.locks_all)
     }
 
-    /// Its queries, prepared on this connection.
+    /// Queries of the fingerprint, prepared on this connection.
     pub(super) async fn prepare(&self, connection: &FetchClient) -> Result<Checks, Error> {
         let quick = match &self.quick {
             Some(quick) => Some(Prepared {

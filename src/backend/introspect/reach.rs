@@ -1,12 +1,12 @@
-//! What stands behind relations: partitions, children, and what views read. Two policies that name different relations may
-//! reach the same rows.
+//! Relations behind relations: partitions, children, and the tables that views read. Two policies
+//! that name different relations may reach the same rows.
 
 use super::IntrospectError;
 use tokio_postgres::Client;
 
 /// Each of these relations with every relation whose rows it shows, itself among them.
 ///
-/// What a function reads that a view calls is not found.
+/// Tables that a function reads which a view calls are not found.
 pub async fn behind(client: &Client, relations: &[u32]) -> Result<Vec<(u32, u32)>, IntrospectError> {
     const BEHIND: &str = "with recursive reached(by, oid) as (
   select r, r from pg_catalog.unnest($1::pg_catalog.oid[]) r
@@ -25,7 +25,7 @@ select by, oid from reached order by 1, 2";
         .collect::<Result<_, tokio_postgres::Error>>()?)
 }
 
-/// Which database of which server this is, as the books call it.
+/// Name of the server and its database, as the books have it.
 pub async fn database(client: &Client) -> Result<String, IntrospectError> {
     Ok(client.query_one(&format!("select {}", crate::options::DATABASE), &[]).await?.try_get(0)?)
 }

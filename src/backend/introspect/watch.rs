@@ -1,5 +1,5 @@
-//! What makes checking a fingerprint cheap: a lock under which most of what it rests on cannot change, and queries that
-//! give the versions of the catalog rows it is computed from.
+//! Cheap checks of a fingerprint: a lock under which most of what it rests on cannot change, and
+//! queries that give the versions of the catalog rows it is computed from.
 
 use super::super::fetch::{Fingerprint, Quick};
 use super::{IntrospectError, fingerprint_sql};

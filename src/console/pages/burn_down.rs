@@ -1,4 +1,4 @@
-//! How a budget went down, and how it will go on if people ask as they did lately.
+//! Burn-down of a budget, and its forecast if people ask as they did lately.
 
 use super::frame::table;
 use crate::chart::Chart;
@@ -6,13 +6,13 @@ use crate::reading::{Drawn, LATELY, Part};
 use crate::words::{DAY, count, day, moment, percent};
 use maud::{Markup, html};
 
-/// How a budget goes on if people ask as they did lately.
+/// Forecast of a budget, if people ask as they did lately.
 pub struct Ahead {
-    /// What the figure is.
+    /// Label of the figure.
     pub label: &'static str,
     /// A day, or a part.
     pub figure: String,
-    /// Both in a few words, for a table.
+    /// Figure and reason in a few words, for a table.
     pub short: String,
     /// Until when, and what is left then.
     end: (i64, f64),

@@ -1,4 +1,5 @@
-//! What is collected privately, as people read it: what is asked, where an answer is changed, and what a stolen table would tell.
+//! Private collection, as people read it: what is asked, where an answer is changed, and what a
+//! stolen table would tell.
 
 use super::frame::table;
 use crate::meaning::Meaning;

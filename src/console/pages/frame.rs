@@ -1,4 +1,4 @@
-//! What all pages have around them.
+//! The frame around all pages.
 
 use crate::words;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -6,11 +6,11 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 /// The style sheet, which every page names by this path.
 pub const STYLE: &str = include_str!("../console.css");
 
-/// What a page says besides itself.
+/// Contents of the frame.
 pub struct Frame<'a> {
-    /// What data this is about: the database's name, or the policy's.
+    /// Name of the data: the database's, or the policy's.
     pub about: &'a str,
-    /// Who looks, what they may see, and what their form to leave brings back.
+    /// The visitor, the visitor's role, and the token of the logout form.
     pub visitor: Option<(&'a str, &'a str, String)>,
     /// The page's path.
     pub path: &'a str,
@@ -39,7 +39,7 @@ pub const PAGES: [(&str, &str); 8] = [
 /// A page that the demo has, too.
 pub const SURVEY: (&str, &str) = ("/survey", "Survey");
 
-/// Where the pages are had as one file.
+/// Path of all pages as one file.
 pub const REPORT: &str = "/report.html";
 
 /// Seconds until a page is loaded again, where the reader wants that.
@@ -99,7 +99,7 @@ pub fn bare(title: &str, content: Markup) -> Markup {
     }
 }
 
-/// What browsers must know of every page, and of the report.
+/// Head of every page, and of the report.
 pub fn meta() -> Markup {
     html! {
         meta charset="utf-8";

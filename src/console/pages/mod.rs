@@ -50,7 +50,7 @@ pub fn login(form: &str, next: &str, wrong: Option<&str>) -> Markup {
     )
 }
 
-/// What went wrong with a page, in place of it.
+/// An error in place of a page.
 pub fn trouble(title: &str, why: &str) -> Markup {
     frame::bare(title, html! { h1 { (title) } p { (why) } p { a href="/" { "Back to the budgets" } } })
 }

@@ -1,4 +1,4 @@
-//! What a shared budget means to one person in the data.
+//! The meaning of a shared budget for one person in the data.
 
 use super::frame::table;
 use crate::chart::Chart;

@@ -12,7 +12,7 @@ use policy::ConsoleRole;
 const SECURITY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
-/// The file. It has no text of a statement, whoever asks for it.
+/// The report as one file. It has no text of a statement, whoever asks for it.
 pub fn report(about: &str, reading: &Reading, in_force: &InForce) -> Markup {
     let policy = &in_force.policy;
     let parts = [

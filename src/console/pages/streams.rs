@@ -1,4 +1,4 @@
-//! Streams: what may be asked until so many got a yes, who has opened which, and how they stand.
+//! Streams: how many numbers may be found above, who has opened which, and how they stand.
 
 use super::frame::table;
 use crate::live::Live;

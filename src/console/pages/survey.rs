@@ -1,4 +1,4 @@
-//! A question to whoever looks: what collecting privately is like.
+//! A question to visitors, which shows what collecting privately is like.
 
 use super::table;
 use crate::source::Question;

@@ -1,7 +1,8 @@
-//! What this proxy saw since it started: what runs, what ran, by user, and what was refused.
+//! Statements that this proxy saw since it started: what runs, what ran, by user, and what was
+//! refused.
 //!
-//! How long things took is shown to owners alone: how long rows are read may depend on them, and an auditor need not be
-//! trusted with the database.
+//! Times are shown to owners alone: how long rows are read may depend on them, and an auditor need
+//! not be trusted with the database.
 
 use super::super::frame::table;
 use crate::words::{count, moment, number, percent};
