@@ -1,9 +1,10 @@
-//! Work beside the threads that poll sockets: to parse, plan, certify and print a statement may keep a processor for long, and
-//! whoever else's sockets that thread polls would wait.
+//! Work beside the threads that poll sockets: to parse, plan, certify and print a statement may
+//! keep a processor for long, and everybody whose sockets that thread polls would wait.
 //!
-//! As many pieces of work are done at a time for one user as there are processors, and a few times as many for all; who is next is who
-//! came first, and the system divides the processors among them. A statement whose work was brief the last time is worked on
-//! where it is polled: to hand a thread's other tasks on costs more than it takes.
+//! As many pieces of work are done at a time for one user as there are processors, and a few times
+//! as many for all, in the order of arrival; the system divides the processors among them. A
+//! statement whose work was brief the last time is worked on where it is polled: to hand a thread's
+//! other tasks on costs more than it takes.
 
 use answer::PerUser;
 use rustix::time::{ClockId, clock_gettime};
@@ -30,20 +31,20 @@ static ALL: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(
 /// Known once: to ask for it reads files of the system.
 static PROCESSORS: LazyLock<usize> = LazyLock::new(|| available_parallelism().map_or(1, NonZero::get));
 
-/// What is done with a statement.
+/// A step of the work on a statement.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
-    /// It is run as it is written.
+    /// A statement is run as it is written.
     Run,
-    /// Its columns are told.
+    /// Columns of a statement are told.
     Describe,
-    /// Its parameters have values.
+    /// Parameters get values.
     Bind,
-    /// It is run as it was bound.
+    /// A statement is run as it was bound.
     Execute,
 }
 
-/// Which steps of a statement were brief the last time.
+/// Steps of a statement that were brief the last time.
 #[derive(Clone, Debug, Default)]
 pub struct Brief(Arc<[AtomicBool; 4]>);
 

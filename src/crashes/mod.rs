@@ -1,9 +1,10 @@
-//! Which statements were under way when the proxy or the database fell (soundness rule 56). A crash is nobody's failure; but a
-//! statement that was under way at two crashes, and did not end well between them, is refused from then on, until the operator admits
-//! it again.
+//! Crashes: statements that were under way when the proxy or the database fell (soundness rule 56).
+//! A crash is nobody's failure; but a statement that was under way at two crashes, and did not end
+//! well between them, is refused from then on, until the operator admits it again.
 //!
-//! `shape` is what a statement is known by, `journal` the file of those that are under way, `suspects` the list of those that were at a
-//! crash. Neither holds a constant or a word of a statement, nor its user.
+//! `shape` is what a statement is known by, `journal` the file of those that are under way,
+//! `suspects` the list of those that were at a crash. Neither holds a constant or a word of a
+//! statement, nor its user.
 
 mod journal;
 mod shape;
@@ -18,7 +19,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use suspects::Suspects;
 
-/// Who knows of crashes.
+/// The record of crashes.
 pub struct Crashes {
     journal: Journal,
     suspects: Mutex<Suspects>,
@@ -77,7 +78,7 @@ impl Crashes {
 }
 
 impl UnderWay {
-    /// It ended well: it was not what made proxy or database fall before.
+    /// Notes that the statement ended well: it was not the cause of an earlier crash.
     pub fn ended_well(&self) {
         self.crashes.suspects().cleared(&self.shape);
     }

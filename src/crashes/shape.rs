@@ -1,5 +1,6 @@
-//! What a statement is known by: a hash of its text without constants, comments and the case of letters, computed before anything
-//! has parsed it. Other constants are the same statement, and the hash tells nothing of them.
+//! Shapes of statements: a hash of a text without constants, comments and the case of letters,
+//! computed before anything has parsed it. A statement with other constants is the same, and the
+//! hash tells nothing of them.
 
 use sha2::{Digest, Sha256};
 use std::fmt;

@@ -59,7 +59,7 @@ impl Suspects {
         is(&self.list)
     }
 
-    /// One crash, by its name, and what was under way.
+    /// Notes a crash, by its name, and the statements that were under way.
     pub(super) fn crashed(&mut self, crash: &str, under_way: &[Shape]) {
         if under_way.is_empty() {
             return;

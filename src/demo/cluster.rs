@@ -19,14 +19,14 @@ const PORTS: std::ops::Range<u16> = 15_000..32_000;
 /// Ports to try.
 const TRIES: usize = 20;
 
-/// How to start a [`Cluster`].
+/// Options of a [`Cluster`].
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The `noisegate` program, to be run as `noisegate watchdog`.
     pub watchdog: PathBuf,
     /// Server settings beside the launcher's own.
     pub settings: Vec<(String, String)>,
-    /// How long the server may take until it accepts connections.
+    /// Time that the server may take until it accepts connections.
     pub patience: Duration,
 }
 
@@ -88,12 +88,12 @@ impl Cluster {
         self.folder.private()
     }
 
-    /// Where the superuser connects to this database.
+    /// URL of the superuser for this database.
     pub fn superuser_url(&self, database: &str) -> String {
         self.url(SUPERUSER, &self.password, database)
     }
 
-    /// Where this login connects. The password must need no escaping in a URL.
+    /// URL of a login. The password must need no escaping in a URL.
     pub fn url(&self, user: &str, password: &str, database: &str) -> String {
         format!("postgres://{user}:{password}@127.0.0.1:{}/{database}", self.port)
     }

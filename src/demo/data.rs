@@ -103,18 +103,18 @@ fn at<T: Copy>(list: &[T], index: usize) -> Option<T> {
 /// A place to take a bike from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Station {
-    /// Its name, unique.
+    /// Name of the station, unique.
     pub name: String,
-    /// Its city.
+    /// City of the station.
     pub city: &'static str,
     /// Docks.
     pub capacity: u32,
 }
 
-/// What a rider pays for.
+/// Plan of a rider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plan {
-    /// Each trip.
+    /// A price for each trip.
     Day,
     /// A monthly pass.
     Month,
@@ -152,31 +152,31 @@ pub struct Rider {
     pub birth_year: u32,
     /// The pass.
     pub plan: Plan,
-    /// Where the rider lives, if that is known.
+    /// City of the rider, if it is known.
     pub city: Option<&'static str>,
     trips: u32,
     /// Indices of the stations that the rider uses, the one nearest to home first.
     stations: [usize; 3],
 }
 
-/// One ride.
+/// A trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trip {
     /// From 1, in the order of time.
     pub id: u32,
-    /// Who.
+    /// The rider.
     pub rider: u32,
     /// Seconds since 2023-01-01 00:00:00.
     pub started_at: u32,
     /// Index into [`Data::stations`].
     pub station: usize,
-    /// Its length.
+    /// Length of the trip.
     pub minutes: u32,
     /// In cents.
     pub fare: u32,
 }
 
-/// What was paid for a trip.
+/// Payment for a trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payment {
     /// From 1.

@@ -1,13 +1,14 @@
-//! What can go wrong before the demo serves. All of it is for the person at the terminal, who owns the data.
+//! Errors before the demo serves. All of them are for the person at the terminal, who owns the
+//! data.
 
 use std::path::PathBuf;
 
 /// The commands that help where there is no server.
 #[derive(Debug)]
 pub struct Remedy {
-    /// It installs a server.
+    /// Command that installs a server.
     pub(super) server: String,
-    /// It installs what fetches a private copy of one.
+    /// Command that installs a client which fetches a private copy of one.
     pub(super) client: Option<String>,
 }
 
@@ -29,13 +30,13 @@ pub enum Error {
         unusable: Vec<String>,
         /// Why there is no private copy either.
         copy: Box<Error>,
-        /// What helps here.
+        /// Remedy on this machine.
         remedy: Remedy,
     },
     /// No private copy of the server programs could be made.
     #[error("a private copy of PostgreSQL cannot be made here:{}", listed(.why))]
     NoCopy {
-        /// What was tried, and what came of it.
+        /// Attempts, and their outcomes.
         why: Vec<String>,
     },
     /// A folder was named, or found, whose programs cannot be used.
@@ -43,7 +44,7 @@ pub enum Error {
     BadBinaries {
         /// The folder.
         dir: PathBuf,
-        /// What is wrong.
+        /// The mistake.
         why: String,
     },
     /// PostgreSQL refuses to run as root, and there is nobody else to run it as.
@@ -54,7 +55,7 @@ pub enum Error {
     /// A file, a folder or a process.
     #[error("{what}: {source}")]
     Io {
-        /// What was being done.
+        /// The work that failed.
         what: String,
         /// The operating system's word.
         source: std::io::Error,
@@ -62,13 +63,13 @@ pub enum Error {
     /// `initdb` failed.
     #[error("initdb failed:\n{output}")]
     InitDb {
-        /// What it printed.
+        /// Output of the program.
         output: String,
     },
     /// The server ended, or did not answer in time.
     #[error("the private PostgreSQL server {what}; its log ends with:\n{log}")]
     Server {
-        /// What it did.
+        /// The way in which it ended.
         what: String,
         /// The last lines of its log.
         log: String,
@@ -79,7 +80,7 @@ pub enum Error {
     /// PostgreSQL refused a step of the preparation.
     #[error("{what}: {}", database(.source))]
     Database {
-        /// What was being done.
+        /// The work that failed.
         what: String,
         /// PostgreSQL's word.
         source: tokio_postgres::Error,

@@ -27,7 +27,7 @@ impl Folder {
         }
     }
 
-    /// Where it is. Others may pass through, not look.
+    /// Path of the folder. Others may pass through, not look.
     pub(super) fn path(&self) -> &Path {
         &self.dir
     }
@@ -37,7 +37,7 @@ impl Folder {
         self.dir.join("private")
     }
 
-    /// Who a server in this folder runs as, if not as this process does.
+    /// User that a server in this folder runs as, if it is another than this process's.
     pub(super) fn user(&self) -> Option<Ids> {
         self.user
     }

@@ -3,8 +3,9 @@
 use super::Error;
 use tokio_postgres::Client;
 
-/// What the owner of a database runs as superuser; the documentation quotes it. Neither login owns anything, and what a statement
-/// can take of the server has an end: connections, time where noisegate sets no shorter one, and files that it sorts in, but for
+/// Statements that the owner of a database runs as superuser; the documentation quotes them.
+/// Neither login owns anything, and every resource of the server that a statement can take has an
+/// end: connections, time where noisegate sets no shorter one, and files that it sorts in, but for
 /// those of fetches, which may not fail by how many private rows there are.
 pub const ROLES: &str = "\
 CREATE ROLE noisegate LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT CONNECTION LIMIT 100 PASSWORD 'first password';
@@ -15,8 +16,9 @@ ALTER ROLE noisegate_finish SET temp_file_limit = '1GB';
 ALTER ROLE noisegate_finish SET statement_timeout = '10min';
 ";
 
-/// What the owner runs next, in the database. `noisegate_finish` gets public tables and nothing else; PUBLIC loses
-/// what every login would have through it: temporary tables, and new objects in schema `public`.
+/// Statements that the owner runs next, in the database. `noisegate_finish` gets public tables and
+/// nothing else; PUBLIC loses what every login would have through it: temporary tables, and new
+/// objects in schema `public`.
 pub const GRANTS: &str = "\
 REVOKE ALL ON DATABASE bikes FROM PUBLIC;
 GRANT CONNECT ON DATABASE bikes TO noisegate, noisegate_finish;

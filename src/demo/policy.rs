@@ -3,7 +3,7 @@
 use crate::survey;
 use std::net::SocketAddr;
 
-/// Who connects to the demo, without a password, from this machine only.
+/// User of the demo, without a password, from this machine only.
 pub const DEMO_USER: &str = "demo";
 
 /// The database's name as clients give it.
@@ -12,7 +12,8 @@ pub const DEMO_DATABASE: &str = "demo";
 /// The ledger's file, beside the policy.
 pub(super) const LEDGER: &str = "noisegate.db";
 
-/// What the finish login may read: a public table, and what was made private before it was stored.
+/// Tables that the finish login may read: a public table, and one that was made private before it
+/// was stored.
 pub(super) const PUBLIC_TABLES: &[&str] = &["stations", survey::REPORTS];
 
 /// The annotated policy, which is the demo's but for addresses and users. Several dozen questions at its price fit what one
@@ -54,8 +55,8 @@ pub(super) fn text(
     format!("{policy}{}\n[[user]]\nname = \"{DEMO_USER}\"\nscram = \"{verifier}\"\n", survey::POLICY)
 }
 
-/// What the demo prints when it serves. `budget` says what the budget is, in lines of the caller's,
-/// `psql` how it is called.
+/// Text that the demo prints when it serves. `budget` describes the budget, in lines of the
+/// caller's, `psql` how it is called.
 pub fn banner(address: SocketAddr, psql: &str, budget: &str) -> String {
     let queries: String = QUERIES.iter().map(|q| format!("  {q}\n")).collect();
     let (host, port) = (address.ip(), address.port());

@@ -1,4 +1,4 @@
-//! Where the demo listens.
+//! Ports for the demo.
 
 use super::Error;
 use std::io::ErrorKind;

@@ -21,7 +21,7 @@ impl Postmaster {
         found.lives().then_some(found)
     }
 
-    /// Its process id.
+    /// Process id of the server.
     pub fn pid(&self) -> u32 {
         self.pid
     }

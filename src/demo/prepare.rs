@@ -12,7 +12,7 @@ use tokio_postgres::config::Host;
 /// Scales that fit a laptop.
 pub const SCALES: std::ops::RangeInclusive<f64> = 0.001..=20.0;
 
-/// What the demo is made of.
+/// Options of the demo.
 #[derive(Clone, Debug)]
 pub struct DemoOptions {
     /// The `noisegate` program, for the watchdog.
@@ -23,7 +23,7 @@ pub struct DemoOptions {
     pub binaries: Option<Binaries>,
     /// Multiplies riders and trips.
     pub scale: f64,
-    /// Where the gateway listens, for the policy's text.
+    /// Address that the gateway listens at, for the policy's text.
     pub listen: std::net::SocketAddr,
 }
 
@@ -38,9 +38,9 @@ pub struct Demo {
     pub policy: String,
     /// The file that holds the policy, in a folder that only this user can read.
     pub policy_file: PathBuf,
-    /// Where the policy puts the ledger, which does not exist yet.
+    /// Path of the ledger in the policy; there is no such file yet.
     pub ledger_file: PathBuf,
-    /// How psql is called here: by its path, where `PATH` has none.
+    /// Name of psql here: by its path, when `PATH` has none.
     pub psql: String,
     admin: Config,
     logins: Logins,

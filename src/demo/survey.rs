@@ -1,6 +1,6 @@
 //! The demo's survey: a collected relation of one question, its login, and its table.
 
-/// What visitors are asked.
+/// Question for visitors.
 pub const ASKS: &str = "How often do you wear a helmet?";
 /// The collected relation.
 pub const RELATION: &str = "helmets";
@@ -9,7 +9,7 @@ pub(super) const ROLE: &str = "\
 CREATE ROLE noisegate_collect LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT CONNECTION LIMIT 20 PASSWORD 'third password';
 ";
 
-/// What `noisegate check` prints for it.
+/// Table for the answers, as `noisegate check` prints it.
 pub(super) const TABLE: &str = "\
 CREATE TABLE helmets_reports (answer int4 NOT NULL);
 GRANT CONNECT ON DATABASE bikes TO noisegate_collect;
@@ -21,7 +21,7 @@ GRANT SELECT ON helmets_reports TO noisegate, noisegate_finish;
 /// The table that the finish login may read for it.
 pub(super) const REPORTS: &str = "helmets_reports";
 
-/// Its part of the policy.
+/// Section of the policy.
 pub(super) const POLICY: &str = "
 # Answers of visitors, of which nothing is stored but randomised reports: docs/collecting.md.
 [collect.helmets]

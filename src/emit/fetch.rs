@@ -18,7 +18,7 @@ use schema::SqlType;
 /// The text of a fetch, and whether it takes the secret seed as `$1` (int8).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchText {
-    /// One statement.
+    /// Text of the statement.
     pub sql: String,
     /// `$1` is the seed of the random order in which surplus groups are dropped.
     pub seeded: bool,

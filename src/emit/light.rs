@@ -12,13 +12,13 @@ pub(super) fn rows_of_units(unit: &str, rows: &str) -> String {
     format!("SELECT {unit} AS u, pg_catalog.count(*) AS n{rows} GROUP BY 1")
 }
 
-/// The join that leaves `h.u` NULL for units that have at most so many rows.
+/// The join that leaves `h.u` NULL for units of at most `most` rows.
 pub(super) fn heavy(unit: &str, most: u32) -> String {
     format!(" LEFT JOIN h ON h.u = {unit} AND h.n > {most}")
 }
 
-/// What light units add to a group together, where a row of this stage is theirs: its own sum, in this column, which is of type int8
-/// or numeric. Else what one unit adds, bounded.
+/// Sum of a row of a stage: where it is of light units, its own sum, in this column, which is of
+/// type int8 or numeric; else the share of one unit, bounded.
 pub(super) fn or_bounded(stage: &str, column: &str, bounded: &str, is_int8: bool) -> String {
     let ty = if is_int8 { "int8" } else { "numeric" };
     format!("(CASE WHEN {stage}.u IS NULL THEN {stage}.{column} ELSE {bounded} END)::pg_catalog.{ty}")

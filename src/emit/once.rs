@@ -1,6 +1,6 @@
-//! What several sums of a fetch take from one row, computed once: PostgreSQL copies what a derived table computes to each place
-//! that names it, but for one that ends in an OFFSET, even of 0. Sums of prices and of their discounted multiples are twice as
-//! fast for it.
+//! Values that several sums of a fetch take from one row, computed once: PostgreSQL copies what a
+//! derived table computes to each place that names it, but for one that ends in an OFFSET, even of
+//! 0. Sums of prices and of their discounted multiples are twice as fast for it.
 
 use super::rows;
 use plan::PartKind;

@@ -20,7 +20,7 @@ const MEMBERS: u64 = 1_000_000;
 /// One row in so many has NULL in a column that may.
 const NULLS: u64 = 20;
 
-/// How many rows are made up.
+/// Numbers of rows that are made up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sizes {
     /// Units.
@@ -38,7 +38,7 @@ impl Default for Sizes {
 }
 
 impl Sizes {
-    /// How many rows a table has; of a public one none is made up.
+    /// Number of rows of a table; of a public one none is made up.
     pub fn rows(&self, index: usize, policy: &Policy) -> u64 {
         let one =
             |t: &Table, columns: &[String]| t.keys.iter().any(|k| k.iter().all(|c| columns.contains(c)));

@@ -39,7 +39,7 @@ pub fn plan(plan: &Plan, policy: &Policy, constants: &Constants) -> Value {
     })
 }
 
-/// What it costs of each whole budget, how wrong the answer will be, and what is cut, in sentences.
+/// Sentences about the cost in each whole budget, the error of the answer, and what is cut.
 pub fn summary(plan: &Plan, policy: &Policy) -> Vec<String> {
     let mut out: Vec<String> = match &plan.charge {
         None => vec!["This costs nothing: no private rows are read.".into()],
@@ -49,7 +49,7 @@ pub fn summary(plan: &Plan, policy: &Policy) -> Vec<String> {
     out
 }
 
-/// What a charge takes of each budget of which nothing is spent, in sentences that begin so.
+/// Sentences about the cost of a charge in each budget of which nothing is spent.
 pub fn costs(policy: &Policy, charge: &dp::Charge, begin: &str) -> Vec<String> {
     policy.budgets.iter().filter_map(|b| cost(b, charge, begin)).collect()
 }
@@ -74,8 +74,8 @@ fn cost(budget: &Budget, charge: &dp::Charge, begin: &str) -> Option<String> {
     })
 }
 
-/// What EXPLAIN tells an analyst: no SQL over tables, whose names and columns it may hide, and of budgets what the statement
-/// costs. `summary` and `lines` are those of its text.
+/// The explanation for an analyst: no SQL over tables, whose names and columns it may hide, and of
+/// budgets only the cost of the statement. `summary` and `lines` are those of its text.
 pub fn told(
     plan: &Plan,
     policy: &Policy,

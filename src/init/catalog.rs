@@ -1,4 +1,4 @@
-//! What the catalogs say beyond the schema: partitions, and what everybody may do.
+//! Catalogs beyond the schema: partitions, and what everybody may do.
 
 use backend::introspect::{self, IntrospectError};
 use schema::Schema;
@@ -8,7 +8,7 @@ use tokio_postgres::Client;
 /// A database's definitions.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
-    /// Its name.
+    /// Name of the database.
     pub database: String,
     /// Tables, columns, keys.
     pub schema: Schema,

@@ -8,7 +8,8 @@ use emit::ident;
 use schema::Relation;
 use std::collections::BTreeSet;
 
-/// What the owner runs. The logins own nothing, and everything that PUBLIC would give the second is taken from PUBLIC.
+/// Statements for the owner, as comments. The logins own nothing, and everything that PUBLIC would
+/// give the second is taken from PUBLIC.
 pub(super) fn comments(scope: &Scope<'_>, placed: &[Placed]) -> String {
     let of = |wanted: fn(&Placed) -> bool| -> Vec<&Relation> {
         let each = scope.relations.iter().zip(placed);

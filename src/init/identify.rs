@@ -79,7 +79,7 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// What the column seems to hold, where that is something to hide.
+/// Words for what the column seems to hold, when it is something to hide.
 pub(super) fn looks_like(c: &Column) -> Option<&'static str> {
     let text = c.ty.is_text() || c.ty == SqlType::Bpchar || matches!(c.ty, SqlType::Other { .. });
     let address = match &c.ty {

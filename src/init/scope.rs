@@ -1,10 +1,10 @@
-//! What a starter policy is written for: the relations that are looked at, and which of them is the unit's.
+//! Scope of a starter policy: the relations that are looked at, and which of them is the unit's.
 
 use super::catalog::Catalog;
 use super::text::comment;
 use schema::{Relation, RelationKind};
 
-/// What the owner says.
+/// Options of the owner.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// `table.column` of the unit, or `schema.table.column`.

@@ -1,10 +1,10 @@
-//! Which unit a row belongs to: foreign keys, followed to the unit's table.
+//! Ways from rows to their unit: foreign keys, followed to the unit's table.
 
 use super::scope::Scope;
 use schema::{ForeignKey, Relation, RelationKind};
 use std::collections::HashMap;
 
-/// What becomes of a relation.
+/// The place of a relation in the policy.
 #[derive(Debug, PartialEq)]
 pub(super) enum Placed {
     /// Private, by the first of these ways; empty for the unit's own table.
@@ -25,22 +25,22 @@ pub(super) enum Why {
     Kind(&'static str),
     /// Row-level security.
     RowSecurity,
-    /// Another schema has a table of this name, which was taken.
+    /// A table of this name in another schema was taken.
     SameName(String),
-    /// It is read through its parent.
+    /// The relation is read through its parent.
     Partition,
     /// No foreign key leads to the unit.
     NoWay,
 }
 
-/// One way from a table to the unit.
+/// A way from a table to the unit.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Way {
     /// Joins on the way.
     pub length: usize,
     /// The column that it starts with, or columns that do so together.
     pub columns: Vec<String>,
-    /// One can be NULL: such rows belong to nobody.
+    /// A column of the way can be NULL: such rows belong to nobody.
     pub nullable: bool,
     /// The table that the foreign key leads to, and the columns there.
     pub to: (usize, Vec<String>),

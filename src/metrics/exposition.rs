@@ -12,13 +12,13 @@ use std::fmt::Error;
 /// A metric as monitoring finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metric {
-    /// Its name, without what its kind adds (`_total`, `_bucket`).
+    /// Name, without the ending of its kind (`_total`, `_bucket`).
     pub name: &'static str,
     /// `counter`, `gauge`, `histogram` or `info`.
     pub kind: &'static str,
-    /// Its labels.
+    /// Labels.
     pub labels: &'static [&'static str],
-    /// What it says.
+    /// Help.
     pub help: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! What is measured, at a moment.
+//! Readings of metrics, at a moment.
 
 use record::{Histogram, Recorder};
 use std::sync::Arc;
@@ -13,22 +13,22 @@ pub struct Reading {
     pub sessions: usize,
     /// Incidents of this process.
     pub incidents: u64,
-    /// Each database that is served.
+    /// Databases that are served.
     pub databases: Vec<Database>,
 }
 
 /// A database that is served.
 pub struct Database {
-    /// Its name.
+    /// Name of the database.
     pub name: String,
-    /// Its statements.
+    /// Record of its statements.
     pub record: Arc<Recorder>,
     /// Connections to it.
     pub pools: Vec<Pool>,
     /// Messages that are known by their text.
     pub known: usize,
-    /// Each budget, with the part of it that is spent, from 0 to 1, by whoever has spent most; empty where the ledger did not
-    /// answer.
+    /// Budgets, with the part of each that is spent, from 0 to 1, by the user who has spent most;
+    /// empty when the ledger did not answer.
     pub spent: Vec<(String, f64)>,
     /// The ledger.
     pub ledger: Ledger,
@@ -36,11 +36,11 @@ pub struct Database {
 
 /// Connections of one kind.
 pub struct Pool {
-    /// What they are for.
+    /// Purpose of the connections.
     pub name: &'static str,
-    /// How many there may be.
+    /// The most connections.
     pub most: usize,
-    /// How many work.
+    /// Number of connections that work.
     pub busy: usize,
     /// Statements that wait for one.
     pub waiting: usize,
@@ -48,7 +48,7 @@ pub struct Pool {
 
 /// The ledger of a database.
 pub struct Ledger {
-    /// How long commits took, waiting for disk or server.
+    /// Times of commits, waiting for disk or server.
     pub commits: Arc<Histogram>,
     /// Batches that could not be written.
     pub failures: u64,
@@ -58,11 +58,11 @@ pub struct Ledger {
     pub answers: bool,
 }
 
-/// Why a database cannot be served, in a few words of ours: whoever asks has not logged in.
+/// Reason why a database cannot be served, in a few words of ours: the reader has not logged in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
     /// The database's name.
     pub database: String,
-    /// What is wrong.
+    /// The reason.
     pub what: &'static str,
 }

@@ -25,7 +25,7 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 /// A future of a [`Source`].
 pub type Answer<'s, T> = Pin<Box<dyn Future<Output = T> + Send + 's>>;
 
-/// What is measured.
+/// Source of metrics.
 pub trait Source: Send + Sync + 'static {
     /// At this moment.
     fn reading(&self) -> Answer<'_, Reading>;
@@ -53,12 +53,12 @@ impl Monitor {
         Ok(Self { metrics, health })
     }
 
-    /// Where metrics are: port 0 has become a real port.
+    /// Address of the metrics: port 0 has become a real port.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.metrics.address()
     }
 
-    /// Where probes arrive, if not there.
+    /// Address of the probes, when it is another.
     pub fn health_address(&self) -> io::Result<Option<SocketAddr>> {
         self.health.as_ref().map(Site::address).transpose()
     }

@@ -1,4 +1,4 @@
-//! What only the holder of the key can compute.
+//! Secrets: computations for which one must hold the key.
 
 use dp::KeyedRng;
 use hmac::{Hmac, Mac};
@@ -18,7 +18,7 @@ impl Secret {
         Self(key)
     }
 
-    /// Who a name stands for among those who write to a relation.
+    /// The person that a name stands for among those who write to a relation.
     pub fn person(&self, relation: &str, name: &str) -> Person {
         Person(self.digest(b"noisegate collect person 1", &[relation.as_bytes(), name.as_bytes()]))
     }
@@ -36,7 +36,8 @@ impl Secret {
         KeyedRng::new(self.digest(b"noisegate collect coins 1", &parts))
     }
 
-    /// What stands for a person in one window: those of different windows cannot be told to be the same.
+    /// The place of a person in one window: places in different windows cannot be told to be the
+    /// same person's.
     pub(crate) fn place(&self, person: &Person, window: u64) -> [u8; 32] {
         self.digest(b"noisegate collect window 1", &[&person.0, &window.to_le_bytes()])
     }

@@ -52,7 +52,7 @@ pub enum ChargeError {
     Entropy,
 }
 
-/// How much a person may say.
+/// A window, and how much a person may say in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// Seconds of a window; the first begins at the epoch.

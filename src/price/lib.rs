@@ -1,8 +1,10 @@
-//! What a certified fetch costs: the only way from what was proven of texts to what the books are charged (soundness rule 47).
+//! Prices of certified fetches: the only way from proofs about texts to charges in the books
+//! (soundness rule 47).
 //!
-//! The planner proposes noise, and a price by what it thinks that one unit changes. What is booked is computed here, from the
-//! norms that the kernel has proven of the very text and the noise that will be drawn, at the worst vector of changes that
-//! these norms allow ([`dp::Sensitivity`]). No I/O.
+//! The planner proposes noise, and a price by what it thinks that one unit changes. The charge that
+//! is booked is computed here, from the norms that the kernel has proven of the very text and the
+//! noise that will be drawn, at the worst vector of changes that these norms allow
+//! ([`dp::Sensitivity`]). No I/O.
 
 mod covers;
 #[cfg(test)]
@@ -20,7 +22,7 @@ use kernel::{Certified, Part};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proven(Charge);
 
-/// What one unit can change in the answer of a fetch, as the kernel proved it, without the text.
+/// A proof of the change that one unit can make in the answer of a fetch, without the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proof {
     /// Groups that it touches.
@@ -29,7 +31,7 @@ pub struct Proof {
     weights: kernel::Weights,
     /// Each integer behind the keys and the units.
     parts: Vec<Part>,
-    /// Which groups there are has nothing to do with private rows.
+    /// The groups have nothing to do with private rows.
     public: bool,
     /// The number of units of a group, or what they weigh, is counted.
     selects: bool,
@@ -51,8 +53,8 @@ impl From<&Certified> for Proof {
 }
 
 impl Proof {
-    /// What nothing proved, for tests of what relies on it: groups that a unit touches, what it weighs, the parts, whether groups are
-    /// public, and whether they are selected.
+    /// A proof of nothing, for tests of what relies on it: groups that a unit touches, its weight,
+    /// the parts, whether groups are public, and whether they are selected.
     #[cfg(feature = "testing")]
     pub fn unproven(
         l0: u64,
@@ -64,12 +66,12 @@ impl Proof {
         Self { l0, weights, parts, public, selects, keys: 1 }
     }
 
-    /// Each integer behind the keys and the units.
+    /// Integers behind the keys and the units.
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
 
-    /// Which groups there are has nothing to do with private rows.
+    /// Whether the groups have nothing to do with private rows.
     pub fn public(&self) -> bool {
         self.public
     }
@@ -131,7 +133,7 @@ impl Proven {
         Self(charge)
     }
 
-    /// What is charged.
+    /// The charge.
     pub fn charge(&self) -> &Charge {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! What is looked at.
+//! Questions about a table: which of its columns are looked at.
 
 /// `GROUPING` takes 31 arguments; twelve columns have 4,095 sets, and nobody reads more.
 pub const MAX_COLUMNS: usize = 12;
@@ -21,7 +21,7 @@ pub struct Asked {
 /// A sensitive column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its name.
+    /// Name of the column.
     pub name: String,
     /// Whether its values lie on a line (numbers, dates, times): some are nearer to each other than others.
     pub ordered: bool,

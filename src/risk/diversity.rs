@@ -1,13 +1,13 @@
-//! What it tells of a sensitive column to know somebody's class.
+//! Diversity: what a class tells of a sensitive column.
 
 use serde::Serialize;
 
-/// Classes with so many distinct values.
+/// Classes by their number of distinct values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Values {
     /// Distinct values in each of them; NULL is one.
     pub values: u64,
-    /// Such classes.
+    /// Number of such classes.
     pub classes: u64,
     /// Rows in them, or people with a value.
     pub entries: u64,
@@ -20,7 +20,7 @@ pub struct Values {
 /// A sensitive column over all classes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Diversity {
-    /// Its name.
+    /// Name of the column.
     pub column: String,
     /// Whether distances are those along a line; else all values are equally far from each other.
     pub ordered: bool,
@@ -48,12 +48,13 @@ impl Diversity {
         self.by_values.iter().map(|v| v.distance).reduce(f64::max).unwrap_or(0.0)
     }
 
-    /// The share of entries in classes of which all have the same value: whoever knows the class knows it.
+    /// Share of entries in classes of which all have the same value: to know the class is to know
+    /// it.
     pub fn given_away(&self) -> f64 {
         self.within(1)
     }
 
-    /// The share of entries in classes with at most so many values.
+    /// Share of entries in classes with at most `values` values.
     pub fn within(&self, values: u64) -> f64 {
         let all: u64 = self.by_values.iter().map(|v| v.entries).sum();
         let within: u64 = self.by_values.iter().filter(|v| v.values <= values).map(|v| v.entries).sum();

@@ -1,8 +1,10 @@
-//! How identifying a table is, if its rows left as they are: for its owner, never for analysts.
+//! Risk: how identifying a table is, if its rows left as they are: for its owner, never for
+//! analysts.
 //!
-//! `asked` is what is looked at, `texts` has PostgreSQL count it, and `classes`, `sets`, `diversity` and `population` turn what it
-//! counted into the measures of the literature. Nothing here asks a database, and no figure holds a value of a row. These figures
-//! are exact: they promise nobody anything, and are no answer of noisegate.
+//! `asked` is what is looked at, `texts` has PostgreSQL count it, and `classes`, `sets`,
+//! `diversity` and `population` turn the counts into the measures of the literature. Nothing here
+//! asks a database, and no figure holds a value of a row. These figures are exact: they promise
+//! nobody anything, and are no answer of noisegate.
 
 mod asked;
 mod classes;

@@ -9,9 +9,9 @@ pub struct Match {
     pub size: u64,
     /// People of the table in them.
     pub people: u64,
-    /// Those of them with somebody of the table.
+    /// Number of classes with somebody of the table.
     pub classes: u64,
-    /// Those with more people of the table than of the population.
+    /// Number of classes with more people of the table than of the population.
     pub exceeding: u64,
     /// All of them.
     pub there: u64,
@@ -63,7 +63,7 @@ impl Population {
         named / self.sizes.iter().map(|m| m.people as f64).sum::<f64>().max(1.0)
     }
 
-    /// The share of the table's people with at most so many of the population who look like them.
+    /// Share of the table's people with at most `size` people of the population who look like them.
     pub fn within(&self, size: u64) -> f64 {
         let within: u64 = self.sizes.iter().filter(|m| m.size <= size).map(|m| m.people).sum();
         within as f64 / self.sizes.iter().map(|m| m.people as f64).sum::<f64>().max(1.0)

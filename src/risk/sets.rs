@@ -18,7 +18,7 @@ impl Set {
         (0..u32::BITS as usize).filter(move |i| self.0 >> i & 1 == 1)
     }
 
-    /// How many they are.
+    /// Number of columns.
     pub fn len(self) -> usize {
         self.0.count_ones() as usize
     }
@@ -29,7 +29,7 @@ impl Set {
     }
 }
 
-/// All sets of at most `most` of so many columns, and the set of all; the smaller first.
+/// Sets of at most `most` of `columns` columns, and the set of all; the smaller first.
 pub fn sets(columns: usize, most: usize) -> Vec<Set> {
     let all = (1u32 << columns.min(u32::BITS as usize - 1)) - 1;
     let mut sets: Vec<Set> = (1..=all).map(Set).filter(|s| s.len() <= most || s.0 == all).collect();
@@ -37,10 +37,10 @@ pub fn sets(columns: usize, most: usize) -> Vec<Set> {
     sets
 }
 
-/// What was counted of a set.
+/// Counts of a set.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Found {
-    /// Its columns.
+    /// Columns of the set.
     pub columns: Vec<String>,
     /// Classes of people who share them.
     pub classes: u64,
@@ -65,10 +65,10 @@ pub fn most_identifying(found: &[Found], told: usize) -> Vec<&Found> {
     best
 }
 
-/// How unique people are to somebody who knows so many of the columns.
+/// Uniqueness of people to somebody who knows a number of the columns.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Curve {
-    /// So many.
+    /// Number of columns.
     pub columns: usize,
     /// The share of people who are unique, by the set that identifies least.
     pub least: f64,
@@ -78,7 +78,7 @@ pub struct Curve {
     pub most: f64,
 }
 
-/// One point for each number of columns of which sets were counted.
+/// Points of the curve: one for each number of columns of which sets were counted.
 pub fn curve(found: &[Found]) -> Vec<Curve> {
     let most = found.iter().map(|f| f.columns.len()).max().unwrap_or(0);
     let point = |columns: usize| {

@@ -71,14 +71,17 @@ pub fn sets(asked: &Asked, sets: &[Set]) -> String {
     )
 }
 
-/// What a class tells of one sensitive column: rows of (distinct values in a class, classes, entries, least exponential of the
-/// entropy, greatest earth mover's distance from the whole table, values in the whole table), by the number of values. An entry is a
-/// row, or a person with a value.
+/// Text that counts what a class tells of one sensitive column: rows of (distinct values in a
+/// class, classes, entries, least exponential of the entropy, greatest earth mover's distance from
+/// the whole table, values in the whole table), by the number of values. An entry is a row, or a
+/// person with a value.
 ///
-/// Distances are those of Li, Li and Venkatasubramanian (2007): between values on a line by how many values lie between them, over
-/// one less than there are; else all values are equally far from each other. The first is the sum of the differences of the two
-/// distribution functions, P of the table and Q of the class. Q is a constant between two values of the class, so that this sum is
-/// had from sums of P up to where P passes Q, which `width_bucket` finds by bisection: a class costs its own values, not all.
+/// Distances are those of Li, Li and Venkatasubramanian (2007): between values on a line by how
+/// many values lie between them, over one less than there are; else all values are equally far from
+/// each other. The first is the sum of the differences of the two distribution functions, P of the
+/// table and Q of the class. Q is a constant between two values of the class, so that this sum is
+/// had from sums of P up to where P passes Q, which `width_bucket` finds by bisection: a class
+/// costs its own values, not all.
 pub fn diversity(asked: &Asked, column: &Column) -> String {
     let (rows, keys) = (rows(asked, Some(column)), keys(asked));
     let shares = format!(

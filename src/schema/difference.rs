@@ -1,9 +1,9 @@
-//! What differs between two readings of a schema, in the owner's words.
+//! Differences between two readings of a schema, in the owner's words.
 
 use super::{Check, Column, ForeignKey, Key, Relation, Schema, SqlType};
 
-/// What `new` has otherwise than `old` among the tables named, one line each. OIDs differ after every restore and are
-/// not compared.
+/// Differences of `new` from `old` among the tables named, one line each. OIDs differ after every
+/// restore and are not compared.
 pub fn differences(old: &Schema, new: &Schema, tables: &[(&str, &str)]) -> Vec<String> {
     let mut out = Vec::new();
     if old.server_version != new.server_version {

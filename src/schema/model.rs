@@ -12,7 +12,7 @@ pub struct Schema {
     pub relations: Vec<Relation>,
 }
 
-/// What kind of thing a relation is.
+/// Kind of a relation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RelationKind {
     /// A plain table without inheritance children.
@@ -38,7 +38,7 @@ pub struct Relation {
     pub schema: String,
     /// Relation name, unquoted.
     pub name: String,
-    /// Its kind.
+    /// Kind of the relation.
     pub kind: RelationKind,
     /// Row-level security is enabled on it.
     pub row_security: bool,
@@ -59,7 +59,7 @@ pub struct Column {
     pub name: String,
     /// Attribute number.
     pub attnum: i16,
-    /// Its type; a domain's base type (what the domain adds is not taken as proven).
+    /// Type of the column; a domain's base type (what the domain adds is not taken as proven).
     pub ty: SqlType,
     /// Digits in all of a `numeric(p, s)`, where declared.
     #[serde(default)]
@@ -80,13 +80,13 @@ pub struct Column {
 pub struct Key {
     /// Column names; empty where the index has expressions.
     pub columns: Vec<String>,
-    /// It is the primary key.
+    /// The key is the primary key.
     pub primary: bool,
     /// `indisvalid` and `indisready`, and it compares as `=` on its columns does (operator class, collation).
     pub valid: bool,
     /// `indimmediate`: not a deferrable constraint.
     pub immediate: bool,
-    /// It has a WHERE clause.
+    /// The key has a WHERE clause.
     pub partial: bool,
 }
 

@@ -22,7 +22,7 @@ pub struct Snapshot {
     pub sizes: Vec<Size>,
 }
 
-/// How many values a column of a public table has, NULL apart.
+/// Number of values that a column of a public table has, NULL apart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Size {
     /// The table's schema.
@@ -38,13 +38,13 @@ pub struct Size {
 /// Why a file is no snapshot.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
-    /// It is not JSON, or cut short.
+    /// The file is not JSON, or cut short.
     #[error("it is not JSON, or was cut short: {0}")]
     Json(serde_json::Error),
-    /// It is JSON, and something else.
+    /// The file is JSON, and something else.
     #[error("it is not a schema snapshot of noisegate: it has no noisegate_schema")]
     Other,
-    /// Another version of noisegate wrote it.
+    /// The file is another version's.
     #[error("it has format {0}, and this version of noisegate reads format {FORMAT}")]
     Format(u64),
     /// A part of it is missing or of the wrong type.

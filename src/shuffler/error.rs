@@ -1,4 +1,4 @@
-//! What fails: the spool, and what is formed of it.
+//! Errors of the spool, and of batches that are formed of it.
 
 use dp::EntropyError;
 

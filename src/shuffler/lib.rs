@@ -22,7 +22,7 @@ pub use writers::Writers;
 
 use encode::{Collection, Message, OpenError, Opened, ShufflerKey};
 
-/// Who opens the outer layer, of the collections that it knows.
+/// The shuffler: opens the outer layer, of the collections that it knows.
 pub struct Shuffler {
     key: ShufflerKey,
     collections: Vec<Collection>,
@@ -56,7 +56,8 @@ impl Shuffler {
         Err(found)
     }
 
-    /// What stands for a writer: a digest under a secret that is derived from the key, so that a stolen spool names nobody.
+    /// Name of a writer: a digest under a secret that is derived from the key, so that a stolen
+    /// spool names nobody.
     pub fn writer(&self, name: &str) -> [u8; 16] {
         writers::digest(&self.key.text(), name)
     }

@@ -14,7 +14,7 @@ pub struct Rules {
     noise: DiscreteLaplace,
 }
 
-/// Which rules a collection has.
+/// Rules of collections.
 pub trait Ruling {
     /// Those of the collection with this digest; None leaves its reports where they are.
     fn of(&self, collection: &[u8]) -> Option<&Rules>;
@@ -34,7 +34,7 @@ impl Ruling for Vec<(Vec<u8>, Rules)> {
     }
 }
 
-/// What the threshold of groups promises.
+/// Promise of the threshold of groups.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Promise {
     /// ε.
@@ -82,7 +82,7 @@ impl Rules {
         self.counted_per_writer
     }
 
-    /// About so many writers of a group it takes until any of it goes out.
+    /// About the number of writers of a group that it takes until any of it goes out.
     pub fn writers_of_a_group(&self) -> u64 {
         self.min_group.div_ceil(self.counted_per_writer)
     }

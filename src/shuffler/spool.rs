@@ -1,7 +1,8 @@
-//! What waits, in one SQLite file: on disk before it is acknowledged, and forgotten when it has gone out.
+//! The spool: reports that wait, in one SQLite file: on disk before they are acknowledged, and
+//! forgotten when they have gone out.
 //!
-//! WAL with `synchronous=FULL`: a commit is on disk when it returns. No table has an order of arrival: keys are random ids. What
-//! is deleted is overwritten (`secure_delete`).
+//! WAL with `synchronous=FULL`: a commit is on disk when it returns. No table has an order of
+//! arrival: keys are random ids. Rows that are deleted are overwritten (`secure_delete`).
 
 use super::error::{FormError, Full, SpoolError};
 use super::rules::{Rules, Ruling};
@@ -12,7 +13,7 @@ use encode::{Collection, Opened};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use std::path::Path;
 
-/// How many of some reports are new.
+/// Number of reports that are new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Accepted {
     /// Not seen before.
@@ -28,9 +29,9 @@ pub struct Batch {
     pub id: [u8; 16],
     /// The digest of the collection.
     pub collection: Vec<u8>,
-    /// It has fewer reports than `min_batch`: they hide among fewer.
+    /// The batch has fewer reports than `min_batch`: they hide among fewer.
     pub small: bool,
-    /// How many.
+    /// Number of reports.
     pub reports: u64,
     /// A line of base64 for each sealed report.
     pub lines: String,

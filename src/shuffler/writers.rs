@@ -1,4 +1,4 @@
-//! How much each writer may send, in memory and bounded.
+//! Limits on each writer, in memory and bounded.
 
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
@@ -29,12 +29,12 @@ pub struct Writers {
 }
 
 impl Writers {
-    /// At most so many reports of one writer in a minute.
+    /// Writers with at most `most` reports each in a minute.
     pub fn new(most: u64) -> Self {
         Self { most, window: 0, sent: HashMap::new() }
     }
 
-    /// Whether a writer may send so many now; they count if so.
+    /// Whether a writer may send this many reports now; they count if so.
     pub fn admit(&mut self, writer: [u8; 16], reports: u64, now: u64) -> bool {
         if now / WINDOW != self.window {
             self.window = now / WINDOW;

@@ -41,7 +41,7 @@ pub struct Collector {
     pub text: bool,
 }
 
-/// What sends to a collector.
+/// An exporter of traces to a collector.
 pub struct Exporter {
     tracer: Tracer,
     ending: Arc<Notify>,
@@ -58,7 +58,7 @@ impl Exporter {
         Self { tracer, ending, task }
     }
 
-    /// Where statements go.
+    /// The queue for statements that have ended.
     pub fn tracer(&self) -> Tracer {
         self.tracer.clone()
     }

@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Time for all requests of a connection: clients make another one.
 const CONNECTION: Duration = Duration::from_secs(120);
 
-/// How a request arrived. Each has one among its extensions.
+/// Arrival of a request, which is among its extensions.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     /// From where.
@@ -37,7 +37,7 @@ pub struct Arrival {
     pub port: u16,
 }
 
-/// How a connection is spoken to.
+/// Cipher of a connection.
 pub enum Cipher {
     /// By this certificate.
     Tls(Tls),
@@ -64,7 +64,7 @@ impl Site {
         Self(listener)
     }
 
-    /// Where it listens: port 0 has become a real port.
+    /// Address that it listens at: port 0 has become a real port.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.0.local_addr()
     }

@@ -1,5 +1,6 @@
-//! Who has a connection at a door. Every new one gets a place: where there is none left, the address that has the most
-//! gives its oldest. So whoever holds many connections open pays with their own, and no crowd keeps anybody out.
+//! Places of connections at a door. Every new one gets a place: when there is none left, the
+//! address that has the most gives its oldest. So a client that holds many connections open pays
+//! with its own, and no crowd keeps anybody out.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -31,7 +32,7 @@ pub(crate) struct Place {
 }
 
 impl Places {
-    /// So many in all, and so many of one address.
+    /// Places for `most` connections in all, and `most_of_one` of one address.
     pub(crate) fn new(most: usize, most_of_one: usize) -> Self {
         Self { most, most_of_one, taken: Arc::default() }
     }

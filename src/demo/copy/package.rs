@@ -6,12 +6,12 @@ use std::process::{Command, Stdio};
 /// Major versions of which there is a copy; the first is the usual one.
 pub const MAJORS: [u32; 2] = [18, 16];
 
-/// One package for one kind of machine, pinned by its hash.
+/// A package for one kind of machine, pinned by its hash.
 pub(super) struct Package {
     pub(super) client: Client,
     arch: &'static str,
     spec: &'static str,
-    /// Its folder in the cache: name and version.
+    /// Folder in the cache: name and version.
     pub(super) folder: &'static str,
     pub(super) megabytes: u32,
     pub(super) sha256: &'static str,
@@ -84,12 +84,12 @@ impl Client {
 }
 
 impl Package {
-    /// It is for this machine and holds this version.
+    /// Whether the package is for this machine and holds this version.
     pub(super) fn serves(&self, major: u32) -> bool {
         cfg!(target_os = "linux") && self.arch == std::env::consts::ARCH && self.root(major).is_some()
     }
 
-    /// Where in the package a version is.
+    /// Folder of a version in the package.
     pub(super) fn root(&self, major: u32) -> Option<&'static str> {
         self.roots.iter().find(|(m, _)| *m == major).map(|(_, root)| *root)
     }

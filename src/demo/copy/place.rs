@@ -1,4 +1,5 @@
-//! Where private copies are kept: a folder that is this user's alone to write, and that the server can pass through.
+//! Places of private copies: a folder that is this user's alone to write, and that the server can
+//! pass through.
 
 use super::Error;
 use crate::folder::{may_pass, server_user};
@@ -31,7 +32,7 @@ pub(super) fn folder() -> Result<PathBuf, Error> {
     Err(Error::NoCopy { why })
 }
 
-/// Who we are, without a call of getuid.
+/// User id of this process, without a call of getuid.
 pub fn whoami() -> Result<u32, Error> {
     let own = std::fs::metadata("/proc/self").map_err(Error::io("cannot find out who runs noisegate"))?;
     Ok(own.uid())

@@ -33,9 +33,11 @@ use std::collections::HashMap;
 pub struct Printed {
     /// The text.
     pub sql: String,
-    /// Where expressions start: byte offset here, character position in the analyst's text. Ascending.
+    /// Starts of expressions: byte offset here, character position in the analyst's text.
+    /// Ascending.
     pub marks: Vec<(usize, usize)>,
-    /// It has nothing of the session or the moment in it: it is the same for everybody under this policy.
+    /// The text has nothing of the session or the moment in it: it is the same for everybody under
+    /// this policy.
     pub lasting: bool,
 }
 
@@ -86,7 +88,7 @@ pub fn finish(plan: &Plan, policy: &Policy, constants: &Constants) -> (Printed, 
     finish_of(plan, &plan.statement.query, policy, constants)
 }
 
-/// What finishes the value of a stage: one row of one column.
+/// Text that finishes the value of a stage: one row of one column.
 pub fn finish_stage(
     plan: &Plan,
     stage: &Stage,

@@ -5,8 +5,8 @@ use plan::PublicRows;
 use policy::Policy;
 use sql::ast::Statement;
 
-/// One row at least, and one more at most than there is place for: whether it is one of the query's, and of each column
-/// the text and the type's OID.
+/// Text for public rows, one at least, and one more at most than there is place for: whether it is
+/// one of the query's, and of each column the text and the type's OID.
 pub fn public_rows(
     statement: &Statement,
     wanted: &PublicRows,

@@ -46,7 +46,7 @@ impl Printer<'_> {
         self.put(&format!("({})", names.join(", ")));
     }
 
-    /// What is printed next belongs to this SELECT.
+    /// Makes a SELECT the place of all that is printed next.
     pub(super) fn stand(&mut self, s: &Select) {
         self.place = self.queries.as_ref().map(|q| q.place(s));
         self.release = self.place.and_then(|p| p.release);

@@ -1,7 +1,8 @@
-//! How far the noise of a number reaches, as an expression over released columns and the public parameters of their noise.
+//! Half widths of intervals, as expressions over released columns and the public parameters of
+//! their noise.
 //!
-//! `plan::reach` says what a number is made of, `plan::noise` how noise moves through that, and `plan::aggregates` what is released
-//! at its end.
+//! `plan::reach` takes a number apart, `plan::noise` says how noise moves through that, and
+//! `plan::aggregates` what is released at its end.
 
 use super::Printer;
 use super::released::Row;

@@ -1,5 +1,5 @@
-//! What stands for a released relation: arrays of its columns, side by side. The analyst's aggregates over them are texts of
-//! their estimators (`plan::aggregates`).
+//! Released relations in a text: arrays of their columns, side by side. The analyst's aggregates
+//! over them are texts of their estimators (`plan::aggregates`).
 
 use super::Printer;
 use super::sets::Carried;
@@ -10,7 +10,7 @@ use plan::noise::{Part, Rows};
 use plan::release::Release;
 use schema::SqlType;
 
-/// One parameter of the finish: a column of a released relation, as an array.
+/// A parameter of the finish: a column of a released relation, as an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArrayParam {
     /// Group key number `key` of release number `release`.
@@ -19,7 +19,7 @@ pub enum ArrayParam {
         release: usize,
         /// Index of the key.
         key: usize,
-        /// Its type.
+        /// Type of the key.
         ty: SqlType,
     },
     /// A count, as int8.
@@ -93,7 +93,7 @@ pub(super) struct Row<'c> {
     pub row: usize,
     /// The column's own.
     pub from: usize,
-    /// How many released groups were added up to one, at most.
+    /// The most released groups that were added up to one.
     pub cells: usize,
     /// In rows of grouping sets, what they carry of the set.
     pub carried: Option<&'c Carried>,

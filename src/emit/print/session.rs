@@ -1,4 +1,4 @@
-//! What the proxy itself puts into a text: values of the session, and the rows of `noisegate.*`.
+//! Values of the session, and rows of `noisegate.*`, which the proxy itself puts into a text.
 
 use super::Printer;
 use crate::string;

@@ -1,5 +1,5 @@
-//! What stands for a SELECT with grouping sets: the rows of each set, one after the other, of which the coarser may be sums of
-//! released groups.
+//! Grouping sets in a text: the rows of each set, one after the other, of which the coarser may be
+//! sums of released groups.
 
 use super::Printer;
 use super::released::Row;
@@ -11,8 +11,9 @@ use plan::{GroupingSets, Plan};
 use sql::ast::{Aggregate, Expr, ExprKind};
 use std::collections::BTreeMap;
 
-/// What rows of a set carry beside its aggregates, for intervals: the released integers that these follow from, each in a column
-/// with the name of the integer of the first set that it stands for, and how many released groups were added up (`n`).
+/// Columns that rows of a set carry beside its aggregates, for intervals: the released integers
+/// that these follow from, each in a column with the name of the integer of the first set that it
+/// stands for, and how many released groups were added up (`n`).
 pub(super) struct Carried {
     /// By release and part.
     names: BTreeMap<(usize, usize), (String, Part)>,

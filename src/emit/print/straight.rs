@@ -16,7 +16,7 @@ pub struct Straight {
     pub arrays: Vec<ArrayParam>,
     /// The columns of the answer.
     pub columns: Vec<Column>,
-    /// What its rows are sorted by, the first first.
+    /// Order of the rows, the first key first.
     pub order: Vec<Sorted>,
     /// OFFSET.
     pub offset: usize,
@@ -24,7 +24,7 @@ pub struct Straight {
     pub limit: Option<usize>,
 }
 
-/// One column of such an answer.
+/// A column of such an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Column {
     /// A released column as it is, by its place among the arrays.
@@ -38,22 +38,22 @@ pub enum Column {
 pub struct Whole {
     /// The place of the sum among the arrays. Its grid is 1.
     pub sum: usize,
-    /// What was taken off each value, and the place of the number of values.
+    /// The centre that was taken off each value, and the place of the number of values.
     pub centre: Option<(i64, usize)>,
 }
 
 /// A column that rows are sorted by: a number or a truth value, which no collation is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sorted {
-    /// Which.
+    /// The column.
     pub by: Column,
     /// DESC.
     pub desc: bool,
-    /// Where rows without a value go.
+    /// Rows without a value come first.
     pub nulls_first: bool,
 }
 
-/// What a plan's statement gives, if that is nothing but released columns.
+/// The answer of a plan's statement, if it is nothing but released columns.
 pub fn straight(plan: &Plan, policy: &Policy, constants: &Constants) -> Option<Straight> {
     Printer::new(&plan.statement, Some(plan), policy, constants).straight(&plan.statement.query)
 }
