@@ -47,7 +47,7 @@ fn of(c: &Collect, policy: &Policy) -> String {
         let _ = writeln!(
             text,
             "            randomised and sealed where it is given; a shuffler lets {} reports or more go together, or after {} s what \
-             there is; `noisegate describe` prints the description for both",
+             there is; `noisegate collect describe` prints the description for both",
             s.min_batch, s.max_delay
         );
     }

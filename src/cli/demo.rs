@@ -19,6 +19,10 @@ use tokio::signal::unix::{SignalKind, signal};
 
 /// Arguments of `noisegate demo`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  noisegate demo
+  noisegate demo --scale 0.1 --listen 127.0.0.1:6433")]
 pub struct Args {
     /// Where to listen [default: 127.0.0.1:6432, or the next free port]
     #[arg(long, value_name = "ADDR")]

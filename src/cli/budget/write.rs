@@ -1,11 +1,124 @@
 //! The commands that write: each entry has an author and a reason.
 
-use super::{Accept, Close, Grant, Mark, Restore, Signed};
+use crate::cli::args::PolicyFile;
+use crate::cli::{budgets, check};
 use bigdecimal::BigDecimal;
 use ledger::{LedgerError, Missing, Owner, user};
 use policy::LedgerLocation;
 use std::error::Error;
 use std::fmt::Write as _;
+
+/// Who writes, and why.
+#[derive(Debug, clap::Args)]
+pub struct Signed {
+    /// Why: stays in the ledger
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+    /// Who: stays in the ledger [default: the user of this shell]
+    #[arg(long, value_name = "NAME")]
+    author: Option<String>,
+}
+
+/// Arguments of `budget grant`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  noisegate budget grant --policy shop.toml --budget everyone --epsilon 1 --delta 1e-7 --reason \"the study of May\"")]
+pub struct Grant {
+    #[command(flatten)]
+    pub policy: PolicyFile,
+    /// The budget
+    #[arg(long, value_name = "NAME")]
+    budget: String,
+    /// The user or role that it is for [default: each]
+    #[arg(long, value_name = "NAME")]
+    to: Option<String>,
+    /// So much more ε
+    #[arg(long)]
+    epsilon: BigDecimal,
+    /// So much more δ in all
+    #[arg(long, default_value = "0")]
+    delta: BigDecimal,
+    /// The part of it that pays for private groups [default: half]
+    #[arg(long)]
+    selection_delta: Option<BigDecimal>,
+    #[command(flatten)]
+    signed: Signed,
+}
+
+/// Arguments of `budget close`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  noisegate budget close --policy shop.toml --budget everyone --reason \"the study has ended\"")]
+pub struct Close {
+    #[command(flatten)]
+    pub policy: PolicyFile,
+    #[command(flatten)]
+    what: What,
+    #[command(flatten)]
+    signed: Signed,
+}
+
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct What {
+    /// The budget
+    #[arg(long, value_name = "NAME")]
+    budget: Option<String>,
+    /// The stream
+    #[arg(long, value_name = "NAME")]
+    stream: Option<String>,
+}
+
+/// Arguments of `budget accept`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  noisegate budget accept --policy shop.toml --reason \"orders hold people now\"")]
+pub struct Accept {
+    #[command(flatten)]
+    pub policy: PolicyFile,
+    /// Asks the schema's snapshot and not the database
+    #[arg(long)]
+    offline: bool,
+    #[command(flatten)]
+    signed: Signed,
+}
+
+/// Arguments of `budget mark`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  noisegate budget mark --policy shop.toml --hash 5f1c")]
+pub struct Mark {
+    #[command(flatten)]
+    pub policy: PolicyFile,
+    /// The hash that `budget verify` printed last: it must be that of an entry
+    #[arg(long, value_name = "HASH")]
+    hash: String,
+}
+
+/// Arguments of `budget restore`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  noisegate budget restore --policy shop.toml --reason \"the disk was lost\"")]
+pub struct Restore {
+    #[command(flatten)]
+    pub policy: PolicyFile,
+    /// No statement that is missing cost more ε [default: not known: each budget counts as spent in full]
+    #[arg(long)]
+    each_epsilon: Option<BigDecimal>,
+    /// Nor more δ
+    #[arg(long, default_value = "0", requires = "each_epsilon")]
+    each_delta: BigDecimal,
+    /// No more statements are missing [default: as many as the mark knows]
+    #[arg(long, value_name = "N", requires = "each_epsilon")]
+    entries: Option<u32>,
+    #[command(flatten)]
+    signed: Signed,
+}
 
 impl Signed {
     fn author(&self) -> String {
@@ -61,7 +174,7 @@ pub(super) fn grant(ledger: &LedgerLocation, args: &Grant) -> Result<String, Led
         if summary.budget.scope == policy::Scope::Dataset {
             out.push_str("the guarantee over the whole dataset is that much weaker\n");
         }
-        out.push_str(&super::print::summary(summary));
+        out.push_str(&budgets::summary(summary));
     }
     Ok(out)
 }
@@ -84,7 +197,7 @@ pub(super) fn close(ledger: &LedgerLocation, args: &Close) -> Result<String, Led
 /// `budget accept`: with the tables as the database, or the snapshot, has them.
 pub(super) async fn accept(ledger: &LedgerLocation, args: &Accept) -> Result<String, Box<dyn Error>> {
     let reason = args.signed.reason()?;
-    let terms = crate::cli::check::terms(&args.policy.policy, args.offline).await?;
+    let terms = check::terms(&args.policy.policy, args.offline).await?;
     let mut owner = open(ledger)?;
     let changes = owner.accept(&terms, &args.signed.author(), reason)?;
     let mut out = String::from("accepted\n");
@@ -112,7 +225,7 @@ pub(super) fn restore(ledger: &LedgerLocation, args: &Restore) -> Result<String,
     let entry = Owner::restore(ledger, missing, &args.signed.author(), reason).map_err(told)?;
     let mut out = format!("entry {}: {}\n", entry.id, entry.what);
     for summary in Owner::read(ledger)?.budgets() {
-        out.push_str(&super::print::summary(&summary));
+        out.push_str(&budgets::summary(&summary));
     }
     Ok(out)
 }
