@@ -36,16 +36,12 @@ pub struct Args {
     scale: f64,
 }
 
-/// Prepares the demo and calls `serve` with it and a bound listener; `serve` prints the banner and serves until it
-/// is dropped. Ends with `serve`, or by SIGINT, SIGTERM or SIGHUP; in each case the database is removed.
+/// Prepares the demo and serves it. Ends with the gateway, or by SIGINT, SIGTERM or SIGHUP; in each case the database is removed.
 ///
 /// # Errors
 ///
 /// Why the demo cannot be prepared, served or removed.
-pub async fn run<S>(args: &Args, serve: S) -> Result<(), Box<dyn Error>>
-where
-    S: AsyncFnOnce(&Demo, TcpListener) -> Result<(), Box<dyn Error>>,
-{
+pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     // The port first: a wrong address should not cost the wait for the data.
     let listener = TcpListener::from_std(listen(args.listen)?)?;
     // Before signals are held off: Ctrl-C ends a download.
@@ -82,12 +78,8 @@ where
     Ok(closed?)
 }
 
-/// `noisegate demo`: the private server, its data, the books, and the gateway over them.
-pub async fn command(args: &Args) -> Result<(), Box<dyn Error>> {
-    run(args, serve_demo).await
-}
-
-async fn serve_demo(demo: &Demo, listener: TcpListener) -> Result<(), Box<dyn Error>> {
+/// Makes the books, prints the banner, and serves until it is dropped.
+async fn serve(demo: &Demo, listener: TcpListener) -> Result<(), Box<dyn Error>> {
     let raw = policy::load(&demo.policy_file)?;
     let checked = Checked::new(&raw).await?;
     Ledger::create(&checked.policy.ledger, &Terms::of(&checked.policy))?;

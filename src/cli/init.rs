@@ -13,7 +13,7 @@ use tokio_postgres::config::Host;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:
-  noisegate init --backend postgres://you@host/shop --unit customers.customer_id --output shop.toml")]
+  noisegate init --backend postgres://you@host/shop --unit customers.customer_id >shop.toml")]
 pub struct Args {
     /// The database, as anybody who may connect to it
     #[arg(long, value_name = "URL")]

@@ -94,7 +94,7 @@ pub fn main() -> ExitCode {
     let done = match &cli.command {
         Command::Watchdog(args) => return watchdog::run(args),
         Command::PostgresCopy(args) => postgres_copy::run(args),
-        Command::Demo(args) => block_on(demo::command(args)),
+        Command::Demo(args) => block_on(demo::run(args)),
         Command::Init(args) => block_on(init::run(args)),
         Command::Check(command) => block_on(check::run(command)),
         Command::Serve(args) => block_on(serve::run(args)),

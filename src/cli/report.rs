@@ -26,7 +26,7 @@ pub enum Other {
 #[command(after_help = "\
 Examples:
   noisegate report --policy shop.toml --output report.html
-  noisegate report risk --backend postgres://owner@host/shop --table customers --quasi birth_year,city")]
+  noisegate report risk --backend postgres://owner@host/shop --table people --quasi birth_year,city")]
 pub struct Args {
     #[command(flatten)]
     policy: PolicyFile,

@@ -23,7 +23,7 @@ pub struct Signed {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:
-  noisegate budget grant --policy shop.toml --budget everyone --epsilon 1 --delta 1e-7 --reason \"the study of May\"")]
+  noisegate budget grant --policy shop.toml --budget everyone --epsilon 1 --reason \"the study of May\"")]
 pub struct Grant {
     #[command(flatten)]
     pub policy: PolicyFile,

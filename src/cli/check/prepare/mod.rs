@@ -22,7 +22,7 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   noisegate check prepare --policy shop.toml --backend postgres://owner@host/shop
-  noisegate check prepare --policy shop.toml --backend postgres://owner@host/shop --statements often.sql --apply")]
+  noisegate check prepare --policy shop.toml --backend postgres://owner@host/shop --apply")]
 pub struct Args {
     #[command(flatten)]
     policy: PolicyFile,

@@ -16,7 +16,7 @@ use std::error::Error;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:
-  noisegate explain fit --proxy \"host=127.0.0.1 port=6432 user=ada dbname=shop\" --table orders --epsilon 0.2")]
+  noisegate explain fit --proxy postgres://ada@localhost:6432/shop --table orders --epsilon 0.2")]
 pub struct Args {
     /// The proxy, as a user who may ask and pay: "host=127.0.0.1 port=6432 user=ada dbname=bikes"
     #[arg(long, value_name = "URL")]

@@ -35,9 +35,8 @@ const NOTICE: &str =
 /// Arguments of `noisegate report risk`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Examples:
-  noisegate report risk --backend postgres://owner@host/shop --table customers --quasi birth_year,city
-  noisegate report risk --backend postgres://owner@host/shop --table customers --quasi birth_year,city --sensitive plan --format html --output risk.html")]
+Example:
+  noisegate report risk --backend postgres://owner@host/shop --table people --quasi birth_year,city")]
 pub struct Args {
     /// The database itself (not the proxy), as somebody who may read the table
     #[arg(long, value_name = "URL")]
