@@ -3,7 +3,7 @@
 
 pub mod prepare;
 
-use super::args::{Asked, Either};
+use super::args::Either;
 use super::budgets::{a_year, chosen};
 use super::collected;
 use super::database::{self, Connected, Failed};
@@ -48,9 +48,9 @@ pub struct Args {
 
 /// Checks.
 pub async fn run(command: &Command) -> Result<(), Box<dyn Error>> {
-    match command.asked()? {
-        Asked::Own(args) => Ok(say(&report(args).await?)?),
-        Asked::Other(Other::Prepare(args)) => prepare::run(args).await,
+    match command {
+        Command::Own(args) => Ok(say(&report(args).await?)?),
+        Command::Other(Other::Prepare(args)) => prepare::run(args).await,
     }
 }
 

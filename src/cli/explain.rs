@@ -3,7 +3,7 @@
 pub mod advise;
 pub mod fit;
 
-use super::args::{Asked, Either};
+use super::args::Either;
 use super::file;
 use super::offline::{self, Chosen, Failed, Offline, constants, told};
 use super::print::{pretty, say};
@@ -12,7 +12,6 @@ use crate::explained::{self, number};
 use answer::{ClientError, SqlState};
 use serde_json::{Value, json};
 use std::error::Error;
-use std::fmt;
 use std::path::Path;
 
 /// `noisegate explain`, and what else is said of statements and their bounds before anybody relies on them.
@@ -40,7 +39,7 @@ pub struct Args {
     #[command(flatten)]
     chosen: Chosen,
     /// text: as EXPLAIN (VERBOSE) prints it; json: with the SQL, sensitivities and price, for programs
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_enum, default_value_t = Format::Text, hide_possible_values = true)]
     format: Format,
     /// The statement; `-` reads it from standard input
     #[arg(value_name = "SQL")]
@@ -56,45 +55,31 @@ enum Format {
     Json,
 }
 
-/// Why a statement is refused, as it is printed: in JSON it is an answer, and goes to standard output.
-#[derive(Debug)]
-pub struct Refused {
-    text: String,
-    is_answer: bool,
-}
-
-impl Refused {
-    /// Prints it.
-    pub fn print(&self) {
-        match self.is_answer {
-            true => println!("{self}"),
-            false => eprintln!("{self}"),
-        }
-    }
-}
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl Error for Refused {}
+/// A refusal, which has been printed: in JSON it is an answer, and goes to standard output.
+#[derive(Debug, thiserror::Error)]
+#[error("the statement is refused")]
+pub struct Refused;
 
 /// Explains.
 pub async fn run(command: &Command) -> Result<(), Box<dyn Error>> {
-    match command.asked()? {
-        Asked::Own(args) => explain(args),
-        Asked::Other(Other::Advise(args)) => advise::run(args).await,
-        Asked::Other(Other::Fit(args)) => fit::run(args).await,
+    match command {
+        Command::Own(args) => explain(args),
+        Command::Other(Other::Advise(args)) => advise::run(args).await,
+        Command::Other(Other::Fit(args)) => fit::run(args).await,
     }
 }
 
 fn explain(args: &Args) -> Result<(), Box<dyn Error>> {
-    let answer = |object: &Value| Refused { text: pretty(object), is_answer: true }.into();
+    let answer = |object: &Value| {
+        println!("{}", pretty(object));
+        Refused.into()
+    };
     let failed = |e: Failed, sql: &str| -> Box<dyn Error> {
         match (e, args.format) {
-            (Failed::Statement(e), Format::Text) => Refused { text: told(&e, sql), is_answer: false }.into(),
+            (Failed::Statement(e), Format::Text) => {
+                eprintln!("{}", told(&e, sql));
+                Refused.into()
+            }
             (Failed::Statement(e), Format::Json) => answer(&explained::error(&e)),
             (Failed::Other(e), Format::Text) => e.into(),
             (Failed::Other(e), Format::Json) => answer(&json!({ "error": { "message": e } })),

@@ -56,8 +56,9 @@ pub(super) fn placed(mut error: clap::Error, command: &mut Command) -> clap::Err
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
-    use super::super::command;
+    use super::super::{Cli, command};
     use super::*;
+    use clap::FromArgMatches;
 
     /// Words of a line as a shell has them, up to where it sends them elsewhere.
     fn words(line: &str) -> Vec<String> {
@@ -100,7 +101,9 @@ mod tests {
                 "{called} has no example: {own:?}"
             );
             for line in own {
+                assert!(line.chars().count() <= 98, "this line would be wrapped: {line}");
                 let parsed = command().try_get_matches_from(words(&line));
+                let parsed = parsed.and_then(|matches| Cli::from_arg_matches(&matches));
                 assert!(parsed.is_ok(), "{line}\n{}", parsed.err().unwrap());
                 seen += 1;
             }

@@ -108,10 +108,8 @@ pub fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
-            // An explanation of a refusal is whole as it is, and in JSON an answer.
-            match e.downcast::<explain::Refused>() {
-                Ok(refused) => refused.print(),
-                Err(e) => eprintln!("noisegate: {e}"),
+            if !e.is::<explain::Refused>() {
+                eprintln!("noisegate: {e}");
             }
             ExitCode::FAILURE
         }

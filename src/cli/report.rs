@@ -2,7 +2,7 @@
 
 pub mod risk;
 
-use super::args::{Asked, Either, PolicyFile};
+use super::args::{Either, PolicyFile};
 use super::print::{hex, say};
 use super::{check, file};
 use console::{InForce, Report};
@@ -43,9 +43,9 @@ pub struct Args {
 
 /// Reports.
 pub async fn run(command: &Command) -> Result<(), Box<dyn Error>> {
-    match command.asked()? {
-        Asked::Own(args) => write(args).await,
-        Asked::Other(Other::Risk(args)) => risk::run(args).await,
+    match command {
+        Command::Own(args) => write(args).await,
+        Command::Other(Other::Risk(args)) => risk::run(args).await,
     }
 }
 

@@ -66,30 +66,24 @@ pub struct Verify {
 
 /// Runs a command.
 pub async fn run(command: &Command) -> Result<(), Box<dyn Error>> {
-    let file = match command {
-        Command::Create(args) | Command::Show(args) | Command::History(args) | Command::Export(args) => args,
-        Command::Verify(args) => &args.policy,
-        Command::Grant(args) => &args.policy,
-        Command::Close(args) => &args.policy,
-        Command::Accept(args) => &args.policy,
-        Command::Mark(args) => &args.policy,
-        Command::Restore(args) => &args.policy,
-        Command::Account(args) => return account::run(args),
-    };
-    let raw = policy::load(&file.policy)?;
-    let (ledger, budgets) = raw.books()?;
     let text = match command {
-        Command::Create(_) => create(ledger, budgets, raw.unit_name().unwrap_or_default())?,
-        Command::Show(_) => show(ledger, budgets)?,
-        Command::History(_) => return history(ledger),
-        Command::Export(_) => return export(ledger),
-        Command::Verify(args) => proven(ledger, args.contains.as_deref())?,
-        Command::Grant(args) => write::grant(ledger, args)?,
-        Command::Close(args) => write::close(ledger, args)?,
-        Command::Accept(args) => write::accept(ledger, args).await?,
-        Command::Mark(args) => write::mark(ledger, args)?,
-        Command::Restore(args) => write::restore(ledger, args)?,
-        Command::Account(_) => return Ok(()),
+        Command::Create(file) => {
+            let books = file.books()?;
+            create(&books.ledger, &books.budgets, &books.unit)?
+        }
+        Command::Show(file) => {
+            let books = file.books()?;
+            show(&books.ledger, &books.budgets)?
+        }
+        Command::History(file) => return history(&file.books()?.ledger),
+        Command::Export(file) => return export(&file.books()?.ledger),
+        Command::Verify(args) => proven(&args.policy.books()?.ledger, args.contains.as_deref())?,
+        Command::Grant(args) => write::grant(args)?,
+        Command::Close(args) => write::close(args)?,
+        Command::Accept(args) => write::accept(args).await?,
+        Command::Mark(args) => write::mark(args)?,
+        Command::Restore(args) => write::restore(args)?,
+        Command::Account(args) => return account::run(args),
     };
     Ok(say(text.trim_end())?)
 }

@@ -4,7 +4,6 @@ use crate::cli::args::PolicyFile;
 use crate::cli::{budgets, check};
 use bigdecimal::BigDecimal;
 use ledger::{LedgerError, Missing, Owner, user};
-use policy::LedgerLocation;
 use std::error::Error;
 use std::fmt::Write as _;
 
@@ -23,10 +22,10 @@ pub struct Signed {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:
-  noisegate budget grant --policy shop.toml --budget everyone --epsilon 1 --reason \"the study of May\"")]
+  noisegate budget grant --policy shop.toml --budget everyone --epsilon 1 --reason \"a second study\"")]
 pub struct Grant {
     #[command(flatten)]
-    pub policy: PolicyFile,
+    policy: PolicyFile,
     /// The budget
     #[arg(long, value_name = "NAME")]
     budget: String,
@@ -53,7 +52,7 @@ Example:
   noisegate budget close --policy shop.toml --budget everyone --reason \"the study has ended\"")]
 pub struct Close {
     #[command(flatten)]
-    pub policy: PolicyFile,
+    policy: PolicyFile,
     #[command(flatten)]
     what: What,
     #[command(flatten)]
@@ -78,7 +77,7 @@ Example:
   noisegate budget accept --policy shop.toml --reason \"orders hold people now\"")]
 pub struct Accept {
     #[command(flatten)]
-    pub policy: PolicyFile,
+    policy: PolicyFile,
     /// Asks the schema's snapshot and not the database
     #[arg(long)]
     offline: bool,
@@ -93,7 +92,7 @@ Example:
   noisegate budget mark --policy shop.toml --hash 5f1c")]
 pub struct Mark {
     #[command(flatten)]
-    pub policy: PolicyFile,
+    policy: PolicyFile,
     /// The hash that `budget verify` printed last: it must be that of an entry
     #[arg(long, value_name = "HASH")]
     hash: String,
@@ -106,7 +105,7 @@ Example:
   noisegate budget restore --policy shop.toml --reason \"the disk was lost\"")]
 pub struct Restore {
     #[command(flatten)]
-    pub policy: PolicyFile,
+    policy: PolicyFile,
     /// No statement that is missing cost more ε [default: not known: each budget counts as spent in full]
     #[arg(long)]
     each_epsilon: Option<BigDecimal>,
@@ -125,18 +124,17 @@ impl Signed {
         self.author.clone().unwrap_or_else(user)
     }
 
-    fn reason(&self) -> Result<&str, LedgerError> {
-        let reason = self.reason.trim();
-        if reason.is_empty() {
-            return Err(LedgerError::Impossible("--reason is empty: say why, it stays in the ledger".into()));
+    fn reason(&self) -> Result<&str, String> {
+        match self.reason.trim() {
+            "" => Err("--reason is empty: say why, it stays in the ledger".into()),
+            reason => Ok(reason),
         }
-        Ok(reason)
     }
 }
 
 /// A file that a server has open is the server's alone.
-fn open(ledger: &LedgerLocation) -> Result<Owner, LedgerError> {
-    Owner::open(ledger).map_err(told)
+fn open(file: &PolicyFile) -> Result<Owner, Box<dyn Error>> {
+    Ok(Owner::open(&file.books()?.ledger).map_err(told)?)
 }
 
 fn told(error: LedgerError) -> LedgerError {
@@ -150,17 +148,15 @@ fn told(error: LedgerError) -> LedgerError {
 }
 
 /// `budget grant`.
-pub(super) fn grant(ledger: &LedgerLocation, args: &Grant) -> Result<String, LedgerError> {
+pub(super) fn grant(args: &Grant) -> Result<String, Box<dyn Error>> {
     let selection =
         args.selection_delta.clone().unwrap_or_else(|| (&args.delta / BigDecimal::from(2)).normalized());
     let amounts = [&args.epsilon, &args.delta, &selection];
     if amounts.iter().any(|a| num_traits::Signed::is_negative(*a)) {
-        return Err(LedgerError::Impossible(
-            "a grant is not negative: lower the limit in the policy instead".into(),
-        ));
+        return Err("a grant is not negative: lower the limit in the policy instead".into());
     }
     let reason = args.signed.reason()?;
-    let mut owner = open(ledger)?;
+    let mut owner = open(&args.policy)?;
     owner.grant(&args.budget, args.to.as_deref(), amounts, &args.signed.author(), reason)?;
     let mut out = format!("granted epsilon {} more in \"{}\"", args.epsilon, args.budget);
     if let Some(to) = &args.to {
@@ -180,9 +176,9 @@ pub(super) fn grant(ledger: &LedgerLocation, args: &Grant) -> Result<String, Led
 }
 
 /// `budget close`.
-pub(super) fn close(ledger: &LedgerLocation, args: &Close) -> Result<String, LedgerError> {
+pub(super) fn close(args: &Close) -> Result<String, Box<dyn Error>> {
     let (author, reason) = (args.signed.author(), args.signed.reason()?);
-    let mut owner = open(ledger)?;
+    let mut owner = open(&args.policy)?;
     if let Some(budget) = &args.what.budget {
         owner.close_budget(budget, &author, reason)?;
         return Ok(format!(
@@ -195,10 +191,10 @@ pub(super) fn close(ledger: &LedgerLocation, args: &Close) -> Result<String, Led
 }
 
 /// `budget accept`: with the tables as the database, or the snapshot, has them.
-pub(super) async fn accept(ledger: &LedgerLocation, args: &Accept) -> Result<String, Box<dyn Error>> {
+pub(super) async fn accept(args: &Accept) -> Result<String, Box<dyn Error>> {
     let reason = args.signed.reason()?;
     let terms = check::terms(&args.policy.policy, args.offline).await?;
-    let mut owner = open(ledger)?;
+    let mut owner = open(&args.policy)?;
     let changes = owner.accept(&terms, &args.signed.author(), reason)?;
     let mut out = String::from("accepted\n");
     for change in changes {
@@ -209,22 +205,23 @@ pub(super) async fn accept(ledger: &LedgerLocation, args: &Accept) -> Result<Str
 }
 
 /// `budget mark`.
-pub(super) fn mark(ledger: &LedgerLocation, args: &Mark) -> Result<String, LedgerError> {
-    let head = Owner::mark(ledger, &args.hash).map_err(told)?;
+pub(super) fn mark(args: &Mark) -> Result<String, Box<dyn Error>> {
+    let ledger = args.policy.books()?.ledger;
+    let head = Owner::mark(&ledger, &args.hash).map_err(told)?;
     Ok(format!("marked: the ledger {ledger} has {} entries, and is served from here on\n", head.id))
 }
 
 /// `budget restore`.
-pub(super) fn restore(ledger: &LedgerLocation, args: &Restore) -> Result<String, LedgerError> {
-    let reason = args.signed.reason()?;
+pub(super) fn restore(args: &Restore) -> Result<String, Box<dyn Error>> {
+    let (ledger, reason) = (args.policy.books()?.ledger, args.signed.reason()?);
     let missing = args.each_epsilon.as_ref().map(|epsilon| Missing {
         epsilon,
         delta: &args.each_delta,
         entries: args.entries,
     });
-    let entry = Owner::restore(ledger, missing, &args.signed.author(), reason).map_err(told)?;
+    let entry = Owner::restore(&ledger, missing, &args.signed.author(), reason).map_err(told)?;
     let mut out = format!("entry {}: {}\n", entry.id, entry.what);
-    for summary in Owner::read(ledger)?.budgets() {
+    for summary in Owner::read(&ledger)?.budgets() {
         out.push_str(&budgets::summary(&summary));
     }
     Ok(out)

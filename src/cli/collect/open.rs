@@ -39,7 +39,7 @@ pub fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     let head = lines.next().transpose().map_err(fail)?.unwrap_or_default();
     let head: serde_json::Value = serde_json::from_str(&head)
         .map_err(|_| format!("{} is no batch of noisegate collect shuffle", args.batch.display()))?;
-    if head.get("collection").and_then(|c| c.as_str()) != Some(hex(&collection.digest()).as_str()) {
+    if head.get("collection").and_then(|c| c.as_str()) != Some(hex(collection.digest()).as_str()) {
         return Err(format!(
             "{} is a batch of another collection, or of another version of it",
             args.batch.display()

@@ -23,10 +23,9 @@ pub struct Args {
 /// What was done, for standard output.
 pub async fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     let file = &args.policy.policy;
-    let raw = policy::load(file)?;
-    let (location, _) = raw.books()?;
+    let location = args.policy.books()?.ledger;
     let done = "refreshed: from now on every question is asked of the data again, and paid for".to_owned();
-    if let LedgerLocation::Sqlite(ledger) = location {
+    if let LedgerLocation::Sqlite(ledger) = &location {
         // Who serves from the file has it alone.
         let (author, reason) = (ledger::user(), args.reason.clone());
         match control::ask(ledger, &Request::Refresh { policy: file.canonicalize()?, author, reason }).await {
@@ -37,7 +36,7 @@ pub async fn run(args: &Args) -> Result<String, Box<dyn Error>> {
             Err(e) => return Err(control::unanswered(ledger, &e).into()),
         }
     }
-    let (location, reason) = (location.clone(), args.reason.clone());
+    let reason = args.reason.clone();
     let written = move || Owner::open(&location)?.refresh(&ledger::user(), &reason);
     tokio::task::spawn_blocking(written).await??;
     Ok(done)

@@ -34,7 +34,7 @@ pub struct Args {
     #[command(flatten)]
     offline: offline::Args,
     /// text, json for programs, or html: one file with pictures
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_enum, default_value_t = Format::Text, hide_possible_values = true)]
     pub format: Format,
     /// Expect errors as on made-up rows of so many people, drawn from the policy's ranges and values; asks the policy's database, of which
     /// no private row is read

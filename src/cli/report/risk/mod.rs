@@ -63,7 +63,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
     /// text, json for programs, or html: one file with pictures
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_enum, default_value_t = Format::Text, hide_possible_values = true)]
     format: Format,
     /// Where to write it, readable by you alone [default: standard output]
     #[arg(long, value_name = "FILE")]
