@@ -1,7 +1,7 @@
 //! Budgets in words.
 
 use ledger::{Amount, BudgetSummary, Counter, Share, Year, decimal, time, year};
-use policy::{Budget, Scope};
+use policy::{Budget, Scope, Window};
 use std::fmt::Write as _;
 
 /// What a budget is, in one line.
@@ -15,7 +15,7 @@ pub fn budget(b: &Budget) -> String {
         let _ = write!(out, ", statements over {}", b.tables.join(" or "));
     }
     if let Some(window) = b.window {
-        let _ = write!(out, ", anew every {}", every(&window.word()));
+        let _ = write!(out, ", anew every {}", every(&window));
     }
     let _ = write!(out, "): epsilon = {}", b.epsilon.normalized().to_plain_string());
     if b.accounting.has_delta() {
@@ -37,11 +37,12 @@ pub fn chosen(b: &Budget) -> Option<String> {
     })
 }
 
-fn every(window: &str) -> String {
-    match window.strip_suffix('d') {
-        Some("1") => "day".into(),
-        Some(days) => format!("{days} days"),
-        None => window.to_owned(),
+/// How often a window begins.
+pub fn every(window: &Window) -> String {
+    match window {
+        Window::Days(1) => "day".into(),
+        Window::Days(days) => format!("{days} days"),
+        window => window.word(),
     }
 }
 

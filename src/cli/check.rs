@@ -1,11 +1,11 @@
 //! `noisegate check --policy F`: proves a policy against the database that it names, or against a snapshot of its
 //! schema where the database is away. With the database, it proves all that `serve` proves before it opens the ledger.
 
+mod collected;
 pub mod prepare;
 
 use super::args::Either;
 use super::budgets::{a_year, chosen};
-use super::collected;
 use super::database::{self, Connected, Failed};
 use super::print::say;
 use super::serve::databases::agree;

@@ -2,6 +2,7 @@
 
 mod survey;
 
+use super::budgets::every;
 use super::serve::console;
 use crate::gateway::{ActiveGateway, Checked, Gateway};
 use base64::Engine;
@@ -9,7 +10,7 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use demo::{Binaries, DEMO_USER, Demo, DemoOptions, banner, listen, listen_console};
 use frontend::password::verifier;
 use ledger::{Ledger, Terms};
-use policy::{Policy, Scope, Window};
+use policy::{Policy, Scope};
 use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -125,11 +126,7 @@ fn budget_text(policy: &Policy) -> String {
             Scope::User => "each user",
             Scope::Role => "each role",
         };
-        let window = match b.window {
-            None => String::new(),
-            Some(Window::Month) => ", anew every month".to_owned(),
-            Some(Window::Days(n)) => format!(", anew every {n} days"),
-        };
+        let window = b.window.map(|w| format!(", anew every {}", every(&w))).unwrap_or_default();
         let holds = count.as_ref().and_then(|c| ledger::worth(b, c).ok()?.answers.ok());
         let holds =
             holds.map(|n| format!(": about {n} counts like SELECT count(*) FROM riders")).unwrap_or_default();

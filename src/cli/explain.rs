@@ -2,6 +2,7 @@
 
 pub mod advise;
 pub mod fit;
+mod proxy;
 
 use super::args::Either;
 use super::file;

@@ -1,7 +1,7 @@
 //! How many people and rows there are: as somebody says, or as the proxy was asked, for a price.
 
 use super::Args;
-use crate::cli::proxy::Proxy;
+use crate::cli::explain::proxy::Proxy;
 use emit::synthetic::Sizes;
 use plan::words::short;
 use policy::{Policy, Privacy, Table};

@@ -7,7 +7,7 @@ mod edges;
 mod histogram;
 mod report;
 
-use crate::cli::proxy::Proxy;
+use crate::cli::explain::proxy::Proxy;
 use histogram::Histogram;
 use plan::expr::print::{ident, string};
 use std::error::Error;

@@ -1,6 +1,6 @@
 //! A session with a running proxy, for commands that ask it as any client would, and pay.
 
-use super::database::{self, Connected};
+use crate::cli::database::{self, Connected};
 use tokio_postgres::SimpleQueryMessage;
 
 /// A session with the proxy.
