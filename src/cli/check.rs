@@ -1,18 +1,39 @@
 //! `noisegate check --policy F`: proves a policy against the database that it names, or against a snapshot of its
 //! schema where the database is away. With the database, it proves all that `serve` proves before it opens the ledger.
 
-use super::budget::print::{a_year, chosen};
+mod collected;
+pub mod prepare;
+
+use super::args::Either;
+use super::budgets::{a_year, chosen};
 use super::database::{self, Connected, Failed};
+use super::print::say;
 use super::serve::databases::agree;
 use super::snapshot;
 use crate::gateway::{Checked, Reached};
 use policy::{self, Budget, Given, Policy, Privacy, RawPolicy, Scope, Table};
 use schema::{Schema, differences};
+use std::error::Error;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+/// `noisegate check`, and what makes the tables of a policy ready.
+pub type Command = Either<Args, Other>;
+
+/// What else is done before a policy is served.
+#[derive(Debug, clap::Subcommand)]
+pub enum Other {
+    /// Proposes, and makes, what helps fetches in the database: indexes, statistics, keys; for its owner.
+    Prepare(prepare::Args),
+}
+
 /// Arguments of `noisegate check`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  noisegate check --policy shop.toml
+  noisegate check --policy shop.toml --write-schema
+  noisegate check prepare --policy shop.toml --backend postgres://owner@host/shop")]
 pub struct Args {
     /// The policy, or a folder of policies
     #[arg(long, value_name = "FILE")]
@@ -23,6 +44,14 @@ pub struct Args {
     /// Asks the snapshot and not the database
     #[arg(long)]
     pub offline: bool,
+}
+
+/// Checks.
+pub async fn run(command: &Command) -> Result<(), Box<dyn Error>> {
+    match command {
+        Command::Own(args) => Ok(say(&report(args).await?)?),
+        Command::Other(Other::Prepare(args)) => prepare::run(args).await,
+    }
 }
 
 /// What the policy is held against.
@@ -216,7 +245,7 @@ fn summary(policy: &Policy) -> Result<String, String> {
         let columns: Vec<&str> = t.columns.iter().map(|c| c.name.as_str()).collect();
         let _ = writeln!(text, "  table     {}: {whose}; columns {}", t.name, columns.join(", "));
     }
-    text.push_str(&super::collected::summary(policy));
+    text.push_str(&collected::summary(policy));
     for b in &policy.budgets {
         text.push_str(&budget(b, policy)?);
     }

@@ -27,6 +27,13 @@ impl fmt::Display for Failed {
     }
 }
 
+/// The error of a database, as one of a command.
+impl From<Failed> for String {
+    fn from(e: Failed) -> Self {
+        e.to_string()
+    }
+}
+
 /// A connection that ends when it is dropped.
 pub struct Connected {
     /// The client.
@@ -65,6 +72,12 @@ pub async fn connect(
         }
         Err(_) => Err(Failed::Away(format!("{} does not answer within {CONNECT:?}", place(&url)))),
     }
+}
+
+/// Connects to `--backend`: the database itself.
+pub async fn backend(url: &str) -> Result<Connected, String> {
+    let _: policy::ServerUrl = url.parse().map_err(|why| format!("--backend: {why}"))?;
+    Ok(connect(&url.to_owned().into(), None, "--backend").await?)
 }
 
 /// Reads the schema over a connection.

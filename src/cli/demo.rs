@@ -2,6 +2,7 @@
 
 mod survey;
 
+use super::budgets::every;
 use super::serve::console;
 use crate::gateway::{ActiveGateway, Checked, Gateway};
 use base64::Engine;
@@ -9,7 +10,7 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use demo::{Binaries, DEMO_USER, Demo, DemoOptions, banner, listen, listen_console};
 use frontend::password::verifier;
 use ledger::{Ledger, Terms};
-use policy::{Policy, Scope, Window};
+use policy::{Policy, Scope};
 use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,6 +20,10 @@ use tokio::signal::unix::{SignalKind, signal};
 
 /// Arguments of `noisegate demo`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  noisegate demo
+  noisegate demo --scale 0.1 --listen 127.0.0.1:6433")]
 pub struct Args {
     /// Where to listen [default: 127.0.0.1:6432, or the next free port]
     #[arg(long, value_name = "ADDR")]
@@ -32,16 +37,12 @@ pub struct Args {
     scale: f64,
 }
 
-/// Prepares the demo and calls `serve` with it and a bound listener; `serve` prints the banner and serves until it
-/// is dropped. Ends with `serve`, or by SIGINT, SIGTERM or SIGHUP; in each case the database is removed.
+/// Prepares the demo and serves it. Ends with the gateway, or by SIGINT, SIGTERM or SIGHUP; in each case the database is removed.
 ///
 /// # Errors
 ///
 /// Why the demo cannot be prepared, served or removed.
-pub async fn run<S>(args: &Args, serve: S) -> Result<(), Box<dyn Error>>
-where
-    S: AsyncFnOnce(&Demo, TcpListener) -> Result<(), Box<dyn Error>>,
-{
+pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     // The port first: a wrong address should not cost the wait for the data.
     let listener = TcpListener::from_std(listen(args.listen)?)?;
     // Before signals are held off: Ctrl-C ends a download.
@@ -78,12 +79,8 @@ where
     Ok(closed?)
 }
 
-/// `noisegate demo`: the private server, its data, the books, and the gateway over them.
-pub async fn command(args: &Args) -> Result<(), Box<dyn Error>> {
-    run(args, serve_demo).await
-}
-
-async fn serve_demo(demo: &Demo, listener: TcpListener) -> Result<(), Box<dyn Error>> {
+/// Makes the books, prints the banner, and serves until it is dropped.
+async fn serve(demo: &Demo, listener: TcpListener) -> Result<(), Box<dyn Error>> {
     let raw = policy::load(&demo.policy_file)?;
     let checked = Checked::new(&raw).await?;
     Ledger::create(&checked.policy.ledger, &Terms::of(&checked.policy))?;
@@ -129,11 +126,7 @@ fn budget_text(policy: &Policy) -> String {
             Scope::User => "each user",
             Scope::Role => "each role",
         };
-        let window = match b.window {
-            None => String::new(),
-            Some(Window::Month) => ", anew every month".to_owned(),
-            Some(Window::Days(n)) => format!(", anew every {n} days"),
-        };
+        let window = b.window.map(|w| format!(", anew every {}", every(&w))).unwrap_or_default();
         let holds = count.as_ref().and_then(|c| ledger::worth(b, c).ok()?.answers.ok());
         let holds =
             holds.map(|n| format!(": about {n} counts like SELECT count(*) FROM riders")).unwrap_or_default();

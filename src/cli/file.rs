@@ -1,4 +1,4 @@
-//! Files that are replaced as a whole or not at all.
+//! Files as commands read them, and replace them: as a whole or not at all.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -21,6 +21,26 @@ pub fn replace(path: &Path, text: &str, private: bool) -> io::Result<()> {
         let _ = folder.sync_all();
     }
     Ok(())
+}
+
+/// The same for a file that its owner alone reads.
+///
+/// # Errors
+/// In words, with the file's name.
+pub fn write_private(path: &Path, text: &str) -> Result<(), String> {
+    replace(path, text, true).map_err(|e| format!("{} cannot be written: {e}", path.display()))
+}
+
+/// The text of a file, or of standard input for `-`.
+///
+/// # Errors
+/// In words, with the file's name.
+pub fn text(path: &Path) -> Result<String, String> {
+    if path == Path::new("-") {
+        return io::read_to_string(io::stdin().lock())
+            .map_err(|e| format!("standard input cannot be read: {e}"));
+    }
+    fs::read_to_string(path).map_err(|e| format!("{} cannot be read: {e}", path.display()))
 }
 
 /// A name of this process's own in the same folder: a rename does not cross file systems.

@@ -11,6 +11,9 @@ use tokio_postgres::config::Host;
 
 /// Arguments of `noisegate init`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  noisegate init --backend postgres://you@host/shop --unit customers.customer_id >shop.toml")]
 pub struct Args {
     /// The database, as anybody who may connect to it
     #[arg(long, value_name = "URL")]
@@ -32,9 +35,7 @@ pub struct Args {
 /// Reads the catalogs and writes the policy.
 pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     let ServerUrl { config, .. } = args.backend.parse().map_err(|why| format!("--backend: {why}"))?;
-    let connected = database::connect(&args.backend.clone().into(), None, "--backend")
-        .await
-        .map_err(|e| e.to_string())?;
+    let connected = database::backend(&args.backend).await?;
     let catalog = Catalog::read(&connected.client).await?;
     let options = Options {
         unit: args.unit.clone(),

@@ -25,6 +25,13 @@ pub fn keep() -> Result<(), String> {
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }).map_err(amiss)
 }
 
+/// The same, for a command by itself.
+pub fn keep_or_say() {
+    if let Err(why) = keep() {
+        eprintln!("noisegate: {why}");
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]

@@ -13,6 +13,10 @@ const LONGEST: u64 = 4096;
 
 /// Arguments of `noisegate passwd`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  noisegate passwd ada >>shop.toml
+  noisegate passwd ada --users-file users.txt")]
 pub struct Args {
     /// The user's login name
     #[arg(value_name = "NAME")]
@@ -75,7 +79,7 @@ fn write(path: &Path, name: &str, verifier: &str, role: Option<&str>) -> Result<
         return Err(format!("{shown}, {line}; nothing was changed"));
     }
     let new = userlist::set(&old, name, verifier, role);
-    file::replace(path, &new, true).map_err(|e| format!("{shown} cannot be written: {e}"))?;
+    file::write_private(path, &new)?;
     Ok(!entries.iter().any(|e| e.name == name))
 }
 

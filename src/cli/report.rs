@@ -1,5 +1,9 @@
 //! `noisegate report`: the console's pages as one file, for an auditor.
 
+pub mod risk;
+
+use super::args::{Either, PolicyFile};
+use super::print::{hex, say};
 use super::{check, file};
 use console::{InForce, Report};
 use ledger::verify;
@@ -7,12 +11,25 @@ use policy::LedgerLocation;
 use std::error::Error;
 use std::path::PathBuf;
 
+/// `noisegate report`, and what else is told to who has to judge.
+pub type Command = Either<Args, Other>;
+
+/// What else is reported.
+#[derive(Debug, clap::Subcommand)]
+pub enum Other {
+    /// How identifying a table is, if its rows left as they are: exact figures for its owner, read from the database itself.
+    Risk(risk::Args),
+}
+
 /// Arguments of `noisegate report`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  noisegate report --policy shop.toml --output report.html
+  noisegate report risk --backend postgres://owner@host/shop --table people --quasi birth_year,city")]
 pub struct Args {
-    /// The policy
-    #[arg(long, value_name = "FILE")]
-    policy: PathBuf,
+    #[command(flatten)]
+    policy: PolicyFile,
     /// The ledger, where it is another file than the policy says: a copy, say
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
@@ -24,12 +41,20 @@ pub struct Args {
     output: PathBuf,
 }
 
+/// Reports.
+pub async fn run(command: &Command) -> Result<(), Box<dyn Error>> {
+    match command {
+        Command::Own(args) => write(args).await,
+        Command::Other(Other::Risk(args)) => risk::run(args).await,
+    }
+}
+
 /// Proves the ledger, and writes the report. A ledger that its mark does not fit is reported on, and is an error all the same.
-pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
-    let (policy, warnings) = check::judged(&args.policy, args.offline).await?;
+async fn write(args: &Args) -> Result<(), Box<dyn Error>> {
+    let (policy, warnings) = check::judged(&args.policy.policy, args.offline).await?;
     let location =
         args.ledger.clone().map_or_else(|| policy.ledger.clone(), |path| LedgerLocation::Sqlite(path.into()));
-    let about = policy.database_name(&args.policy);
+    let about = policy.database_name(&args.policy.policy);
     let mut in_force = InForce { policy, since: None, warnings, before: None };
     // The page says where the ledger is that was read.
     in_force.policy.ledger = location.clone();
@@ -39,11 +64,11 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
         Ok::<_, ledger::LedgerError>((report, verify(&location)))
     });
     let (report, verified) = made.await??;
-    file::replace(&args.output, &report.html, true).map_err(|e| format!("{shown} cannot be written: {e}"))?;
-    let tip: String = report.head.hash.iter().map(|b| format!("{b:02x}")).collect();
-    println!("wrote {shown}: {} entries, proven; the hash of the last one is {tip}", report.head.id);
+    file::write_private(&args.output, &report.html)?;
+    let tip = hex(&report.head.hash);
+    say(&format!("wrote {shown}: {} entries, proven; the hash of the last one is {tip}", report.head.id))?;
     if let Some(why) = report.mismatch.as_ref().filter(|_| verified.is_ok()) {
-        println!("note: {why}");
+        say(&format!("note: {why}"))?;
     }
     verified.map(drop).map_err(Into::into)
 }

@@ -11,6 +11,8 @@ mod reloading;
 mod request;
 mod strangers;
 
+use super::args::Policies;
+use super::memory;
 use crate::adapter::Adapter;
 use crate::gateway::{ActiveGateway, Databases};
 use control::Control;
@@ -31,20 +33,24 @@ use tokio::signal::unix::{SignalKind, signal};
 
 /// Arguments of `noisegate serve`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  noisegate serve --policy shop.toml
+
+Each policy of a folder is a database of its own, behind one port.")]
 pub struct Args {
-    /// The policy, or a folder of policies: a database for each, behind one port.
-    #[arg(long, value_name = "FILE")]
-    policy: PathBuf,
+    #[command(flatten)]
+    policies: Policies,
 }
 
 /// Serves until SIGINT or SIGTERM; SIGHUP reloads.
 pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
-    let policies = databases::load(&args.policy)?;
+    let policies = databases::load(&args.policies.policy)?;
     let log = log::start(policies.list.first().map(|(_, raw)| raw.log()).unwrap_or_default());
     // Before there is a connection: what is collected may come by the first. A reload cannot add the login that writes.
     let collects = |raw: &policy::RawPolicy| raw.backend().is_some_and(|b| b.collect_url.is_some());
     if policies.list.iter().any(|(_, raw)| collects(raw))
-        && let Err(why) = super::memory::keep()
+        && let Err(why) = memory::keep()
     {
         tracing::warn!("{why}");
     }
@@ -104,7 +110,7 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
             Ok(control) => controls.push(tokio::spawn(control.serve(reloaders.into()))),
             Err(error) => {
                 let path = control::path(&beside);
-                tracing::warn!(path = %path.display(), %error, "`noisegate reload` cannot be served; SIGHUP reloads");
+                tracing::warn!(path = %path.display(), %error, "`noisegate ctl reload` cannot be served; SIGHUP reloads");
             }
         }
     }

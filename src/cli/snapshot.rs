@@ -1,6 +1,6 @@
 //! The schema snapshot's file: reading, writing, and how old it is.
 
-use super::database::{self, Connected, Failed};
+use super::database::{self, Connected};
 use super::file;
 use emit::{ident, table};
 use policy::{Given, Policy, Privacy};
@@ -110,13 +110,6 @@ fn age(written: &str, now: i64) -> String {
         120..7200 => of(seconds / 60, "minute"),
         7200..172_800 => of(seconds / 3600, "hour"),
         _ => of(seconds / 86_400, "day"),
-    }
-}
-
-/// The error of a database, as one of a command.
-impl From<Failed> for String {
-    fn from(e: Failed) -> Self {
-        e.to_string()
     }
 }
 

@@ -39,7 +39,7 @@ macro_rules! key {
                     let what = concat!(
                         "this is no secret key of ",
                         $what,
-                        "; `noisegate key ",
+                        "; `noisegate collect key ",
                         $word,
                         "` makes one"
                     );

@@ -48,7 +48,7 @@ impl Message {
         Self(bytes.into())
     }
 
-    /// Reads a line of `noisegate encode`.
+    /// Reads a line of `noisegate collect encode`.
     ///
     /// # Errors
     /// It is not base64.

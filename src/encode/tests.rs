@@ -279,7 +279,11 @@ fn mistakes_in_descriptions_are_named() {
         described(COLUMNS).replace("shuffler-public", "x").replace("analyser-public", "shuffler-public");
     assert!(Collection::parse(&swapped).err().unwrap().to_string().contains("a shuffler"));
     assert!(
-        ShufflerKey::parse(&keys().1.text()).err().unwrap().to_string().contains("noisegate key shuffler")
+        ShufflerKey::parse(&keys().1.text())
+            .err()
+            .unwrap()
+            .to_string()
+            .contains("noisegate collect key shuffler")
     );
     assert_eq!(format!("{:?}", keys().0), "ShufflerKey(…)");
 }

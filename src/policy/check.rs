@@ -341,13 +341,13 @@ fn table(
             f.error(
                 &share.span,
                 format!("cut_rows = {} is no share", share.value),
-                "write what noisegate fit prints, for example 0.02",
+                "write what noisegate explain fit prints, for example 0.02",
             );
         } else if t.max_total_rows.is_none() {
             f.error(
                 &share.span,
                 "cut_rows without max_total_rows",
-                "write both as noisegate fit prints them, or remove it",
+                "write both as noisegate explain fit prints them, or remove it",
             );
         }
     }

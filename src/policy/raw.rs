@@ -305,10 +305,13 @@ impl RawPolicy {
         tables.chain(reports).collect()
     }
 
-    /// Where the books are and which budgets they hold, if the text says so without a mistake.
-    pub fn books(&self) -> Option<(&LedgerLocation, &[Budget])> {
-        let ledger = self.ledger.as_ref().filter(|_| self.findings.errors().is_none())?;
-        Some((ledger, &self.budgets))
+    /// Where the books are and which budgets they hold.
+    ///
+    /// # Errors
+    /// The mistakes that the text alone shows.
+    pub fn books(&self) -> Result<(&LedgerLocation, &[Budget]), PolicyErrors> {
+        let ledger = self.ledger.as_ref().filter(|_| self.findings.errors().is_none());
+        ledger.map(|ledger| (ledger, self.budgets.as_slice())).ok_or_else(|| PolicyErrors(self.mistakes()))
     }
 
     /// Table and column that `privacy.unit` names.

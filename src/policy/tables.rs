@@ -71,7 +71,7 @@ pub(super) const TABLE: Keys = Keys {
             ty: "number",
             default: "none: not known",
             example: "0.02",
-            purpose: "The share of the table's rows that `max_total_rows` cuts, as `noisegate fit` measured it. EXPLAIN, a NOTICE and `noisegate.columns` say it.",
+            purpose: "The share of the table's rows that `max_total_rows` cuts, as `noisegate explain fit` measured it. EXPLAIN, a NOTICE and `noisegate.columns` say it.",
         },
         Key {
             name: "columns",

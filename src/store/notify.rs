@@ -70,7 +70,7 @@ async fn hear(shared: Weak<Shared>, backend: Arc<Backend>, ledger: Ledger, chann
                 tracing::warn!(
                     %channel,
                     "the connection that listens for load jobs is lost; what they say meanwhile is not heard, \
-                     and `noisegate refresh` says it by hand"
+                     and `noisegate ctl refresh` says it by hand"
                 );
             }
             // A hot standby cannot listen; the log says so again and again.

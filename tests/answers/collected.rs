@@ -508,7 +508,7 @@ window = \"365d\"\ncolumns.answer = { kind = \"boolean\", epsilon = 100, randomi
     nothing_planted(dir.path());
     // With another key everybody would be somebody new.
     std::fs::write(dir.path().join("person.key"), [8; 32]).unwrap();
-    let reloaded = dir.noisegate(&["reload"]).await;
+    let reloaded = dir.noisegate(&["ctl", "reload"]).await;
     assert!(reloaded.stderr.contains("made with another person_key_file"), "{reloaded:?}");
     gate.kill().await;
     let started = dir.noisegate(&["serve"]).await;

@@ -134,7 +134,7 @@ async fn rule_26_synthetic_answers_are_neither_kept_nor_taken_from_what_is() {
     assert_eq!(rows(&bob, asked).await.unwrap(), made_up);
     let text = std::fs::read_to_string(world.dir.policy()).unwrap();
     std::fs::write(world.dir.policy(), text.replace("mode = \"synthetic\"", "mode = \"private\"")).unwrap();
-    let reloaded = world.dir.noisegate(&["reload"]).await;
+    let reloaded = world.dir.noisegate(&["ctl", "reload"]).await;
     assert!(reloaded.status.success() && reloaded.stdout.contains("[[role]]"), "{reloaded:?}");
     assert_ne!(rows(&bob, asked).await.unwrap(), made_up);
 }
@@ -337,7 +337,7 @@ async fn nobody_else_comes_to_the_owners_login() {
     assert_eq!(bob.query(&prepared, &[]).await.unwrap().len(), 1);
     let text = std::fs::read_to_string(world.dir.policy()).unwrap();
     std::fs::write(world.dir.policy(), text.replace("role = \"owners\"\n", "")).unwrap();
-    assert!(world.dir.noisegate(&["reload"]).await.status.success());
+    assert!(world.dir.noisegate(&["ctl", "reload"]).await.status.success());
     assert!(bob.query(&prepared, &[]).await.is_err());
     assert_eq!(sqlstate(&bob, "SELECT * FROM trips").await, "0A000");
 }

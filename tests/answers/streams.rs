@@ -426,7 +426,7 @@ async fn a_changed_policy_ends_what_was_opened_under_another() {
         let text = std::fs::read_to_string(&file).unwrap();
         assert!(text.contains(from), "{from}");
         std::fs::write(&file, text.replace(from, to)).unwrap();
-        let done = world.dir.noisegate(&["reload"]).await;
+        let done = world.dir.noisegate(&["ctl", "reload"]).await;
         assert!(done.status.success(), "{done:?}");
     };
     reload("roles = [\"research\"]", "users = [\"bob\"]").await;

@@ -1,6 +1,6 @@
 //! Published and independently computed accounting values against ours.
 
-use noisegate::cli::account::cases::{Verdict, evaluate};
+use noisegate::cli::budget::account::cases::{Verdict, evaluate};
 use noisegate::dp::{
     Charge, Cost, Event, Filter, Mechanism, Notion, Ratio, Selection, Sensitivity, UNITS_PER_ONE,
     ratio as exact,
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 const FILE: &str = include_str!("accounting.json");
 
-/// Every case, through the code of `noisegate account FILE.json`.
+/// Every case, through the code of `noisegate budget account FILE.json`.
 #[test]
 fn all_golden_cases_pass() {
     let report = evaluate(FILE).unwrap();

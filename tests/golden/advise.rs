@@ -1,4 +1,4 @@
-//! `noisegate advise`: over the annotated policy of the bikes and the snapshot beside it.
+//! `noisegate explain advise`: over the annotated policy of the bikes and the snapshot beside it.
 //!
 //! `UPDATE=1 cargo test --test golden advise` writes the expected output anew; read the difference before committing it.
 
@@ -8,7 +8,7 @@ use std::path::Path;
 
 async fn advise(args: &[&str], input: &str) -> Output {
     let mut command = tokio::process::Command::new(NOISEGATE);
-    command.args(["advise", "--policy", "config/bikes.toml"]).args(args);
+    command.args(["explain", "advise", "--policy", "config/bikes.toml"]).args(args);
     command.current_dir(env!("CARGO_MANIFEST_DIR"));
     run(command, input).await
 }

@@ -70,7 +70,7 @@ async fn two_proxies_never_give_one_answer_too_many() {
         assert!(verified.status.success(), "{}{}", verified.stdout, verified.stderr);
     }
     // Who asks for a reload finds the proxy of this policy.
-    let reloaded = dirs[1].noisegate(&["reload"]).await;
+    let reloaded = dirs[1].noisegate(&["ctl", "reload"]).await;
     assert!(reloaded.status.success(), "{}{}", reloaded.stdout, reloaded.stderr);
     // A start on it is one on what was spent.
     let [one, _other] = gates;
@@ -118,7 +118,7 @@ async fn who_does_not_exist_is_shown_the_same_salt_wherever_and_whenever_they_as
     let before = shown(&gates[0], "eve").await;
     let text = std::fs::read_to_string(dirs[0].policy()).unwrap();
     std::fs::write(dirs[0].policy(), text.replace("\"bob\"", "\"carl\"")).unwrap();
-    assert!(dirs[0].noisegate(&["reload"]).await.stdout.contains("[[user]]"));
+    assert!(dirs[0].noisegate(&["ctl", "reload"]).await.stdout.contains("[[user]]"));
     assert_eq!(shown(&gates[0], "eve").await, before);
     let [one, other] = gates;
     one.kill().await;

@@ -1,4 +1,4 @@
-//! `noisegate advise --people` and `--measure`: the errors that it expects are those of answers to as many people, no row is read for
+//! `noisegate explain advise --people` and `--measure`: the errors that it expects are those of answers to as many people, no row is read for
 //! them, and what is measured is paid for.
 
 use crate::city::{self, PASSWORD, rows};
@@ -18,7 +18,7 @@ const RULES: &str = "[statement]\nepsilon = 1\nmax_rows = 10\n[[budget]]\nname =
 
 async fn advise(work: &Workdir, args: &[&str], sql: &str) -> Output {
     let mut command = Command::new(NOISEGATE);
-    command.arg("advise").arg("--policy").arg(work.policy()).args(args).arg("-");
+    command.args(["explain", "advise", "--policy"]).arg(work.policy()).args(args).arg("-");
     run(command, sql).await
 }
 

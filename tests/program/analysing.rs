@@ -55,7 +55,9 @@ impl World {
         let dir = Workdir::new("");
         let mut public = Vec::new();
         for whose in ["shuffler", "analyser"] {
-            let made = noisegate(dir.path(), &["key", whose, "--output", &format!("{whose}.key")], "").await;
+            let made =
+                noisegate(dir.path(), &["collect", "key", whose, "--output", &format!("{whose}.key")], "")
+                    .await;
             public.push(made.stdout.trim().to_owned());
         }
         let collect = format!(
@@ -66,9 +68,12 @@ analyser_key_file = \"analyser.key\"\nmin_batch = 50\nmax_delay = \"1s\"\nmin_gr
         let text = policy(&backend, &["ada", "shuffle"], &format!("{RULES}{collect}"));
         let text = text.replace("[\"127.0.0.1:0\"]", "[\"127.0.0.1:0\", \"unix:.s.PGSQL.1\"]");
         fs::write(dir.policy(), text).unwrap();
-        let described =
-            noisegate(dir.path(), &["describe", "--policy", dir.policy().to_str().unwrap(), "survey"], "")
-                .await;
+        let described = noisegate(
+            dir.path(),
+            &["collect", "describe", "--policy", dir.policy().to_str().unwrap(), "survey"],
+            "",
+        )
+        .await;
         assert!(described.status.success() && described.stderr.is_empty(), "{described:?}");
         fs::write(dir.path().join("survey.json"), &described.stdout).unwrap();
         let created = dir.noisegate(&["budget", "create"]).await;
@@ -94,7 +99,7 @@ analyser_key_file = \"analyser.key\"\nmin_batch = 50\nmax_delay = \"1s\"\nmin_gr
         let csv: String = numbers
             .map(|n| format!("{n},{},{}\n", n % 3 == 0, ["", "cat", "dog", "newt;rat"][n % 4]))
             .collect();
-        let args = ["encode", "--collection", description];
+        let args = ["collect", "encode", "--collection", description];
         let out = noisegate(self.folder(), &args, &format!("n,b,p\n{csv}")).await;
         assert!(out.status.success() && out.stderr.is_empty(), "{out:?}");
         out.stdout.lines().map(str::to_owned).collect()

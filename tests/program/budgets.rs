@@ -131,7 +131,7 @@ async fn a_notion_that_nobody_named_is_chosen_once() {
         }
         let own = "SELECT accounting FROM noisegate.budget WHERE name = 'own'";
         let own = rows(&ada, own).await.unwrap()[0][0].clone().unwrap();
-        let reloaded = dir.noisegate(&["reload"]).await.stdout;
+        let reloaded = dir.noisegate(&["ctl", "reload"]).await.stdout;
         assert_eq!(reloaded, "reloaded: nothing has changed\n");
         assert!(gate.signal("TERM").await.success());
         own
@@ -147,7 +147,7 @@ async fn a_notion_that_nobody_named_is_chosen_once() {
     // A reload chooses no other, either.
     let gate = dir.serve_again().await;
     std::fs::write(dir.policy(), text("0.1")).unwrap();
-    assert_eq!(dir.noisegate(&["reload"]).await.stdout, "reloaded: [statement]\n");
+    assert_eq!(dir.noisegate(&["ctl", "reload"]).await.stdout, "reloaded: [statement]\n");
     drop(gate);
     // Naming what it has become changes nothing; naming another has to be signed.
     std::fs::write(dir.policy(), text("0.1").replace("\"auto\"", "\"rdp\"")).unwrap();

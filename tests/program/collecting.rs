@@ -1,4 +1,4 @@
-//! Reports that are sealed where they are given: keys, `noisegate encode`, `noisegate shuffle` over HTTP, and `noisegate open`.
+//! Reports that are sealed where they are given: keys, `noisegate collect encode`, `noisegate collect shuffle` over HTTP, and `noisegate collect open`.
 
 use crate::support::{NOISEGATE, Output, run, soon};
 use std::collections::BTreeMap;
@@ -21,7 +21,9 @@ pub async fn collection() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let mut public = Vec::new();
     for whose in ["shuffler", "analyser"] {
-        let made = noisegate(folder.path(), &["key", whose, "--output", &format!("{whose}.key")], "").await;
+        let made =
+            noisegate(folder.path(), &["collect", "key", whose, "--output", &format!("{whose}.key")], "")
+                .await;
         assert!(made.status.success(), "{made:?}");
         public.push(made.stdout.trim().to_owned());
     }
@@ -55,7 +57,7 @@ pub async fn shuffle_with(folder: &Path, config: &str, more: impl FnOnce(&mut Co
     fs::write(folder.join("shuffle.toml"), format!("{common}{named}{config}")).unwrap();
     let mut command = Command::new(NOISEGATE);
     command
-        .args(["shuffle", "--config", "shuffle.toml"])
+        .args(["collect", "shuffle", "--config", "shuffle.toml"])
         .current_dir(folder)
         .stdout(Stdio::piped())
         .kill_on_drop(true);
@@ -111,7 +113,7 @@ async fn answers_arrive_as_reports_that_can_be_counted() {
     for person in 0..600 {
         csv += if person % 3 == 0 { "dog;cat,yes\n" } else { ",no\n" };
     }
-    let encoded = noisegate(folder, &["encode", "--collection", "survey.json"], &csv).await;
+    let encoded = noisegate(folder, &["collect", "encode", "--collection", "survey.json"], &csv).await;
     assert!(encoded.status.success() && encoded.stderr.is_empty(), "{encoded:?}");
     let lines: Vec<&str> = encoded.stdout.lines().collect();
     assert_eq!(lines.len(), 600);
@@ -129,7 +131,7 @@ async fn answers_arrive_as_reports_that_can_be_counted() {
     soon("the batch", async || reports(folder) == 600).await;
     let batch = batches(folder).remove(0);
     let batch = batch.to_str().unwrap();
-    let args = ["open", "--collection", "survey.json", "--key", "analyser.key", batch];
+    let args = ["collect", "open", "--collection", "survey.json", "--key", "analyser.key", batch];
     let opened = noisegate(folder, &args, "").await;
     assert!(opened.status.success() && opened.stderr.is_empty(), "{opened:?}");
     let mut rows = opened.stdout.lines();
@@ -144,8 +146,12 @@ async fn answers_arrive_as_reports_that_can_be_counted() {
     let within = |answer, expected: i32, width| (counts[answer] - expected).abs() < width;
     assert!(within("1", 373, 50) && within("0", 200, 45) && within("2", 27, 32), "{counts:?}");
     // The shuffler's key opens no inner layer.
-    let wrong =
-        noisegate(folder, &["open", "--collection", "survey.json", "--key", "shuffler.key", batch], "").await;
+    let wrong = noisegate(
+        folder,
+        &["collect", "open", "--collection", "survey.json", "--key", "shuffler.key", batch],
+        "",
+    )
+    .await;
     assert!(!wrong.status.success() && wrong.stderr.contains("no secret key of an analyser"), "{wrong:?}");
 }
 
@@ -155,7 +161,8 @@ async fn shufflers_refuse_with_a_reason() {
     let folder = collection().await;
     let folder = folder.path();
     let csv = format!("answer,pets\n{}", "yes,\n".repeat(8));
-    let encoded = noisegate(folder, &["encode", "--collection", "survey.json", "--group", "a"], &csv).await;
+    let encoded =
+        noisegate(folder, &["collect", "encode", "--collection", "survey.json", "--group", "a"], &csv).await;
     let lines: Vec<&str> = encoded.stdout.lines().collect();
     // SHA-256 of "open sesame".
     let writer = "[[writer]]\nname = \"form\"\ntoken_sha256 = \"41ef4bb0b23661e66301aac36066912dac037827b4ae63a7b1165a5aa93ed4eb\"\n";
@@ -173,7 +180,7 @@ async fn shufflers_refuse_with_a_reason() {
     assert_eq!(shuffling.send(&lines[..4].join("\n"), "open sesame").await.0, 429);
     soon("the batches", async || reports(folder) == 4).await;
     fs::write(folder.join("public.toml"), "listen = \"0.0.0.0:0\"\nkey = \"shuffler.key\"\ncollections = [\"survey.json\"]\nspool = \"s\"\nbatches = \"b\"\nmin_batch = 1\nmax_delay = 1\nmin_group = 0\n").unwrap();
-    let refused = noisegate(folder, &["shuffle", "--config", "public.toml"], "").await;
+    let refused = noisegate(folder, &["collect", "shuffle", "--config", "public.toml"], "").await;
     assert!(!refused.status.success() && refused.stderr.contains("behind a web server"), "{refused:?}");
 }
 
@@ -229,21 +236,23 @@ async fn encoders_say_what_is_wrong_and_repeat_no_answer() {
         ("jsonl", "{\"planted\": 1}\n", "record 1: it has a key"),
         ("jsonl", "planted\n", "record 1: it is no JSON object"),
     ] {
-        let args = ["encode", "--collection", "survey.json", "--format", format];
+        let args = ["collect", "encode", "--collection", "survey.json", "--format", format];
         let out = noisegate(folder, &args, input).await;
         assert!(!out.status.success() && out.stderr.contains(said), "{input}: {out:?}");
         assert!(!out.stderr.contains("planted"), "{out:?}");
     }
     let jsonl =
         "{\"answer\": null, \"pets\": [\"cat\", \"dog\"]}\n\n{\"pets\": \"cat\", \"answer\": \"no\"}\n{}\n";
-    let out = noisegate(folder, &["encode", "--collection", "survey.json", "--format", "jsonl"], jsonl).await;
+    let out =
+        noisegate(folder, &["collect", "encode", "--collection", "survey.json", "--format", "jsonl"], jsonl)
+            .await;
     assert!(out.status.success() && out.stdout.lines().count() == 3, "{out:?}");
-    let again = noisegate(folder, &["key", "shuffler", "--output", "shuffler.key"], "").await;
+    let again = noisegate(folder, &["collect", "key", "shuffler", "--output", "shuffler.key"], "").await;
     assert!(!again.status.success() && again.stderr.contains("is there already"), "{again:?}");
     let readable = std::os::unix::fs::PermissionsExt::from_mode(0o644);
     fs::set_permissions(folder.join("analyser.key"), readable).unwrap();
     fs::write(folder.join("x.batch"), "{}\n").unwrap();
-    let open = ["open", "--collection", "survey.json", "--key", "analyser.key", "x.batch"];
+    let open = ["collect", "open", "--collection", "survey.json", "--key", "analyser.key", "x.batch"];
     let out = noisegate(folder, &open, "").await;
     assert!(!out.status.success() && out.stderr.contains("chmod 600"), "{out:?}");
 }

@@ -1,4 +1,4 @@
-//! `noisegate fit`: bounds are proposed from noisy histograms, and what a bound cuts is told.
+//! `noisegate explain fit`: bounds are proposed from noisy histograms, and what a bound cuts is told.
 
 use crate::city::{self, PASSWORD};
 use crate::support::{NOISEGATE, Workdir, psql, run};
@@ -26,7 +26,7 @@ async fn bounds_are_measured_and_what_they_cut_is_told() {
     let gate = work.serve().await;
     let fit = async |more: &[&str]| {
         let mut command = Command::new(NOISEGATE);
-        command.args(["fit", "--proxy", &gate.url("ada", PASSWORD, "db"), "--table"]).args(more);
+        command.args(["explain", "fit", "--proxy", &gate.url("ada", PASSWORD, "db"), "--table"]).args(more);
         run(command, "").await
     };
     let done = fit(&["trips", "--epsilon", "20", "--key", "station", "--column", "fare"]).await;
@@ -92,7 +92,7 @@ async fn rows_that_a_path_leads_to_their_unit_are_measured() {
     let gate = work.serve().await;
     let fit = async |more: &[&str]| {
         let mut command = Command::new(NOISEGATE);
-        command.args(["fit", "--proxy", &gate.url("ada", PASSWORD, "db"), "--table"]).args(more);
+        command.args(["explain", "fit", "--proxy", &gate.url("ada", PASSWORD, "db"), "--table"]).args(more);
         run(command, "").await
     };
     for (more, parts) in [
@@ -122,7 +122,7 @@ async fn rows_that_a_path_leads_to_their_unit_are_measured() {
         let work = Workdir::new(&policy);
         let gate = work.serve().await;
         let mut command = Command::new(NOISEGATE);
-        command.args(["fit", "--proxy", &gate.url("ada", PASSWORD, "db"), "--table", "legs"]);
+        command.args(["explain", "fit", "--proxy", &gate.url("ada", PASSWORD, "db"), "--table", "legs"]);
         let refused = run(command, "").await;
         assert!(!refused.status.success() && refused.stderr.contains(why), "{}", refused.stderr);
         gate.send("TERM").await;

@@ -11,6 +11,7 @@ mod city;
 mod collecting;
 mod demo;
 mod fit;
+mod help;
 mod init;
 mod launcher;
 mod memory;
@@ -20,7 +21,6 @@ mod prepare;
 mod risk;
 mod secrets;
 mod serve;
-mod shell;
 #[path = "../support/mod.rs"]
 mod support;
 mod ten_minutes;

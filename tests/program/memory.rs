@@ -63,7 +63,8 @@ async fn neither_shuffler_nor_analyser_holds_what_was_said() {
     let (said, control) = (["plant", "ed-axolotl"].concat(), ["plant", "ed-control"].concat());
     let csv: String = (0..200).map(|n| format!("{n},true,{said}\n")).collect();
     let encoded =
-        noisegate(folder, &["encode", "--collection", "survey.json"], &format!("n,b,p\n{csv}")).await;
+        noisegate(folder, &["collect", "encode", "--collection", "survey.json"], &format!("n,b,p\n{csv}"))
+            .await;
     assert!(encoded.status.success() && !encoded.stdout.contains(&said), "{encoded:?}");
     assert_eq!(shuffling.send(&encoded.stdout, "").await.0, 200);
     let (shuffler, proxy) = (shuffling.process.id().unwrap(), world.gate.id());
@@ -98,7 +99,7 @@ async fn who_handles_reports_makes_no_core_dump() {
     assert_eq!(core_limits(world.gate.id()), ["0", "0"]);
     assert_eq!(core_limits(shuffling.process.id().unwrap()), ["0", "0"]);
     let mut encoding = tokio::process::Command::new(env!("CARGO_BIN_EXE_noisegate"))
-        .args(["encode", "--collection", "survey.json"])
+        .args(["collect", "encode", "--collection", "survey.json"])
         .current_dir(world.folder())
         .stdin(Stdio::piped())
         .stdout(Stdio::null())

@@ -1,4 +1,4 @@
-//! `noisegate prepare`: what it proposes, that it makes it once, and that it says no more after that.
+//! `noisegate check prepare`: what it proposes, that it makes it once, and that it says no more after that.
 
 use crate::support::{NOISEGATE, Output, TestDb, Workdir, database, run};
 use std::path::Path;
@@ -52,7 +52,7 @@ columns.steps = { range = [0, 12000] }
 
 async fn prepare(db: &TestDb, policy: &Path, more: &[&str]) -> Output {
     let mut command = Command::new(NOISEGATE);
-    command.args(["prepare", "--backend", &db.superuser_url, "--policy"]).arg(policy).args(more);
+    command.args(["check", "prepare", "--backend", &db.superuser_url, "--policy"]).arg(policy).args(more);
     run(command, "").await
 }
 
@@ -133,7 +133,7 @@ async fn what_helps_is_proposed_made_and_not_proposed_again() {
     let keyed = proposed(&db, &policy, &["--apply", "--keys"]).await;
     assert!(
         keyed.contains(
-            "-- made 1 of 1\n-- keys are part of what the proxy checks: noisegate reload takes them over"
+            "-- made 1 of 1\n-- keys are part of what the proxy checks: noisegate ctl reload takes them over"
         ),
         "{keyed}"
     );

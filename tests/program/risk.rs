@@ -1,4 +1,4 @@
-//! `noisegate risk`: its figures are those of the definitions and of pycanon, over generated tables and the Adult data; it shows no
+//! `noisegate report risk`: its figures are those of the definitions and of pycanon, over generated tables and the Adult data; it shows no
 //! value of a row, and says whom it is for.
 
 use crate::city::{self, PASSWORD};
@@ -30,7 +30,7 @@ const TABLES: &str = r#"
 
 async fn risk(db: &TestDb, more: &[&str]) -> Output {
     let mut command = Command::new(NOISEGATE);
-    command.args(["risk", "--backend", &db.superuser_url]).args(more);
+    command.args(["report", "risk", "--backend", &db.superuser_url]).args(more);
     run(command, "").await
 }
 
@@ -251,7 +251,7 @@ async fn what_cannot_be_counted_is_said() {
     let gate = work.serve().await;
     let through = async |url: &str| {
         let mut command = Command::new(NOISEGATE);
-        command.args(["risk", "--backend", url, "--table", "patients", "--quasi", "sex"]);
+        command.args(["report", "risk", "--backend", url, "--table", "patients", "--quasi", "sex"]);
         run(command, "").await
     };
     let refused = through(&gate.url("ada", &PASSWORD.replace(' ', "%20"), "bikes")).await;

@@ -71,7 +71,7 @@ async fn said(policy: &str) -> String {
         &["budget", "create"],
         &["budget", "verify"],
         &["serve"],
-        &["reload"],
+        &["ctl", "reload"],
     ];
     let mut all = String::new();
     for arguments in commands {

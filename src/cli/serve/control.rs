@@ -1,4 +1,4 @@
-//! The socket beside the ledger by which `noisegate reload` and `noisegate refresh` speak to the process that holds it.
+//! The socket beside the ledger by which `noisegate ctl` speaks to the process that holds it.
 
 use super::reloading::Reloader;
 pub use super::request::{Answer, Request};
@@ -119,6 +119,9 @@ async fn answer(reloader: &Reloader, request: &Request) -> Answer {
     }
 }
 
+/// What an answer to another request means.
+pub const OTHER_VERSION: &str = "the proxy is of another version: it answered something else";
+
 /// Why nobody answered.
 pub fn unanswered(ledger: &GivenFile, error: &io::Error) -> String {
     let path = ledger.and(SUFFIX);
@@ -135,8 +138,9 @@ pub fn unanswered(ledger: &GivenFile, error: &io::Error) -> String {
 }
 
 /// Asks the process that holds the ledger.
-pub async fn ask(ledger: &Path, request: &Request) -> io::Result<Answer> {
-    let mut stream = UnixStream::connect(path(ledger)).await?;
+pub async fn ask(ledger: &GivenFile, request: &Request) -> io::Result<Answer> {
+    let found = std::fs::canonicalize(ledger).unwrap_or_else(|_| ledger.reveal().clone());
+    let mut stream = UnixStream::connect(path(&found)).await?;
     stream.write_all(&serde_json::to_vec(request)?).await?;
     stream.shutdown().await?;
     let mut text = Vec::new();

@@ -116,5 +116,5 @@ fn changed(table: &Table) -> ClientError {
         SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
         format!("the table \"{}\" is not defined as it was when the policy was checked", table.name),
     )
-    .hint("The operator looks whether the policy still says what is meant, and runs `noisegate reload`.")
+    .hint("The operator looks whether the policy still says what is meant, and runs `noisegate ctl reload`.")
 }

@@ -44,7 +44,8 @@ pub(super) fn encoder(section: &Section<'_, '_>, base: &Path, f: &mut Findings) 
     }
     let key = section.required_string("shuffler_key", "shuffler_key = \"noisegate-shuffler-public-…\"", f);
     if let Some(key) = key.as_ref().filter(|k| !k.value.starts_with("noisegate-shuffler-public-")) {
-        let hint = "`noisegate key shuffler --output shuffler.key` makes a key and prints the public one";
+        let hint =
+            "`noisegate collect key shuffler --output shuffler.key` makes a key and prints the public one";
         f.error(&key.span, "shuffler_key is no public key of a shuffler", hint);
     }
     let file = section.required_string("analyser_key_file", "analyser_key_file = \"analyser.key\"", f);

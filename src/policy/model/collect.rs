@@ -67,7 +67,7 @@ pub enum Encoder {
 /// How reports that were sealed where they were given get here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shuffled {
-    /// The public key of the shuffler, as `noisegate key` prints it.
+    /// The public key of the shuffler, as `noisegate collect key` prints it.
     pub shuffler_key: String,
     /// The file of the key that opens the inner layer.
     pub analyser_key_file: GivenFile,

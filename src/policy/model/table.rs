@@ -18,7 +18,7 @@ pub struct Table {
     pub max_rows: Option<u32>,
     /// `max_total_rows` of this table, if the policy sets one.
     pub max_total_rows: Option<u32>,
-    /// The share of its rows that `max_total_rows` cuts, as `noisegate fit` measured it.
+    /// The share of its rows that `max_total_rows` cuts, as `noisegate explain fit` measured it.
     pub cut_rows: Option<BigDecimal>,
     /// Visible columns. Hidden ones and those the policy does not name (for private tables) do not exist.
     pub columns: Vec<Column>,

@@ -107,7 +107,7 @@ async fn rule_27_the_owner_and_load_jobs_end_answers() {
     let c = world.ada().await;
     let first = one(&c, ASK).await;
     assert_eq!(one(&c, ASK).await, first);
-    let said = world.dir.noisegate(&["refresh"]).await;
+    let said = world.dir.noisegate(&["ctl", "refresh"]).await;
     assert!(said.status.success() && said.stdout.starts_with("refreshed: "), "{said:?}");
     let second = one(&c, ASK).await;
     assert_eq!((second != first, world.paid().await), (true, 2));
@@ -165,7 +165,7 @@ async fn the_owner_ends_answers_of_a_ledger_that_nobody_serves() {
     };
     let first = ask(&gate).await;
     gate.kill().await;
-    let said = dir.noisegate(&["refresh", "--reason", "loaded by hand"]).await;
+    let said = dir.noisegate(&["ctl", "refresh", "--reason", "loaded by hand"]).await;
     assert!(said.status.success(), "{said:?}");
     let gate = dir.serve_again().await;
     assert_ne!(ask(&gate).await, first);

@@ -466,7 +466,7 @@ async fn history_shows_each_user_what_they_wrote_themselves() {
     one(&ada, &long).await;
     let shown = written(&ada).await.remove(2);
     assert!(shown.ends_with("é…") && shown.chars().count() == 4_001);
-    assert!(world.dir.noisegate(&["refresh"]).await.status.success());
+    assert!(world.dir.noisegate(&["ctl", "refresh"]).await.status.success());
     crate::city::eventually("texts have ended", async || written(&ada).await.is_empty()).await;
     assert_eq!(world.paid().await, 3);
 }

@@ -44,7 +44,7 @@ async fn what_one_proxy_answered_the_other_answers_the_same() {
     assert_eq!(all(&pair.at(1).await, two).await, all(&pair.at(0).await, two).await);
     assert_eq!(pair.paid().await, 3);
     // The owner's command reaches both, from wherever it is given; so does a load job, and both hear it as one.
-    let said = pair.dirs[1].noisegate(&["refresh"]).await;
+    let said = pair.dirs[1].noisegate(&["ctl", "refresh"]).await;
     assert!(said.status.success(), "{said:?}");
     let second = new_at_both(&pair, &first).await;
     assert_eq!(pair.paid().await, 4);

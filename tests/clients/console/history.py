@@ -82,13 +82,13 @@ class History(demo.Served):
         asked = pathlib.Path(self.policy).parent / "asked.sql"
         asked.write_text("".join(f"{sql};\n" for _, _, *questions in DAYS for sql in questions))
         quasi = ["--quasi", "birth_year,plan", "--sensitive", "city"]
-        yield "risk", "--backend", backend, "--table", "riders", *quasi, "--policy", self.policy
-        yield "advise", "--policy", self.policy, "--people", "1000", str(asked)
+        yield "report", "risk", "--backend", backend, "--table", "riders", *quasi, "--policy", self.policy
+        yield "explain", "advise", "--policy", self.policy, "--people", "1000", str(asked)
 
-    def written(self, program, command, *arguments):
+    def written(self, program, group, command, *arguments):
         page = str(pathlib.Path(self.policy).parent / f"{command}.html")
         with open(page, "w") as out:
-            subprocess.run([program, command, *arguments, "--format", "html"], check=True, stdout=out, stderr=subprocess.PIPE)
+            subprocess.run([program, group, command, *arguments, "--format", "html"], check=True, stdout=out, stderr=subprocess.PIPE)
         return page
 
     def more(self):

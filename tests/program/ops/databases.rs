@@ -107,7 +107,7 @@ async fn each_database_has_books_of_its_own_and_is_reloaded_by_itself() {
     let file = world.dir.path().join("other.toml");
     let before = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, before.replace("[statement]\n", "[statement]\nmax_groups = 7\n")).unwrap();
-    let reloaded = noisegate(&["reload"], &file).await;
+    let reloaded = noisegate(&["ctl", "reload"], &file).await;
     assert!(reloaded.stdout.contains("reloaded: [statement]"), "{reloaded:?}");
     let shown =
         async |client| rows(client, "SHOW noisegate.max_groups").await.unwrap()[0][0].clone().unwrap();
@@ -116,12 +116,12 @@ async fn each_database_has_books_of_its_own_and_is_reloaded_by_itself() {
     // What all share is as the first policy says.
     let limits = "[limits]\nmax_portals = 3\n";
     std::fs::write(&file, before.clone() + limits).unwrap();
-    let refused = noisegate(&["reload"], &file).await;
+    let refused = noisegate(&["ctl", "reload"], &file).await;
     assert!(!refused.status.success() && refused.stderr.contains("[limits] must be as in"), "{refused:?}");
     let first = world.dir.path().join("bikes.toml");
     let text = std::fs::read_to_string(&first).unwrap();
     std::fs::write(&first, text + limits).unwrap();
-    let both = noisegate(&["reload"], world.dir.path()).await;
+    let both = noisegate(&["ctl", "reload"], world.dir.path()).await;
     assert!(both.stdout.matches("reloaded: ").count() == 2 && both.stdout.contains("[limits]"), "{both:?}");
 }
 
@@ -254,14 +254,14 @@ async fn rule_52_one_ledger_is_debited_by_both_policies() {
     // Both are reached by the socket beside the ledger, and either may be reloaded; but to no books of its own.
     let (file, first) = (dir.path().join("two.toml"), dir.path().join("one.toml"));
     for file in [&file, &first] {
-        let reloaded = noisegate(&["reload"], file).await;
+        let reloaded = noisegate(&["ctl", "reload"], file).await;
         assert!(reloaded.stdout.contains("nothing has changed"), "{reloaded:?}");
     }
     let text = std::fs::read_to_string(&file).unwrap();
     db.execute(&format!("GRANT SELECT ON trips TO {}_wide", db.name)).await;
     let public = trips_public(text);
     std::fs::write(&file, public).unwrap();
-    let refused = noisegate(&["reload"], &file).await;
+    let refused = noisegate(&["ctl", "reload"], &file).await;
     assert!(!refused.status.success() && refused.stderr.contains("public in one of the two"), "{refused:?}");
     drop((one, two));
     drop(gate);

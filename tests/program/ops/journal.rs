@@ -124,7 +124,7 @@ async fn json_has_an_object_per_line_and_the_level_reloads() {
     assert_eq!(events(), [serde_json::Value::Null; 0], "nothing needs anybody");
 
     std::fs::write(dir.policy(), old.replace("level = \"warn\"", "level = \"info\"")).unwrap();
-    assert_eq!(dir.noisegate(&["reload"]).await.stdout, "reloaded: log.level\n");
+    assert_eq!(dir.noisegate(&["ctl", "reload"]).await.stdout, "reloaded: log.level\n");
     let client = connect(&url).await;
     rows(&client, sql).await.unwrap();
     assert_eq!(sqlstate(&client, "SELECT nothing FROM riders").await, "42703");

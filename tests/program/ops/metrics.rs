@@ -100,7 +100,7 @@ async fn what_is_known_of_statements_outlives_a_reload_that_changes_nothing_and_
     let ada = connect(&gate.url("ada", PASSWORD, "bikes")).await;
     let asked = "SELECT count(*) FROM trips WHERE fare > 10";
     let known = async || samples(&at).await["noisegate_statements_known{database=\"policy\"}"];
-    let reload = async || dir.noisegate(&["reload"]).await.stdout;
+    let reload = async || dir.noisegate(&["ctl", "reload"]).await.stdout;
     ada.simple_query(asked).await.unwrap();
     let before = known().await;
     assert!(before > 0.0);
@@ -130,7 +130,7 @@ async fn readiness_follows_the_tables_and_the_shutdown() {
     eventually("the altered table is noticed", async || get(&at, "/ready").await.0 == 503).await;
     let (_, why) = get(&at, "/ready").await;
     assert!(why.contains("tables were altered since the policy was checked; reload it"), "{why}");
-    let out = dir.noisegate(&["reload"]).await;
+    let out = dir.noisegate(&["ctl", "reload"]).await;
     assert!(out.status.success(), "{out:?}");
     eventually("the reload is noticed", async || get(&at, "/ready").await.0 == 200).await;
 

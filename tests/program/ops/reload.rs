@@ -1,4 +1,4 @@
-//! `noisegate reload` and SIGHUP.
+//! `noisegate ctl reload` and SIGHUP.
 
 use super::{text, versions, with_server};
 use crate::city::{PASSWORD, bikes, eventually, fetch_waits, hold_trips, rows, sqlstate};
@@ -26,7 +26,7 @@ async fn open_sessions_see_the_new_policy_at_their_next_statement() {
         .replace("name = \"bo\"", "name = \"cy\"")
         + "[limits]\nmax_in_list = 2\n";
     std::fs::write(dir.policy(), &new).unwrap();
-    let out = dir.noisegate(&["reload"]).await;
+    let out = dir.noisegate(&["ctl", "reload"]).await;
     assert_eq!(
         (out.status.success(), out.stdout.as_str()),
         (true, "reloaded: [[user]], [table], [limits]\n")
@@ -50,7 +50,7 @@ async fn open_sessions_see_the_new_policy_at_their_next_statement() {
     assert!(psql(&url("bo"), "SELECT 1").await.stderr.contains("password authentication failed"));
     rows(&connect(&url("cy")).await, "SELECT count(*) FROM stations").await.unwrap();
 
-    let out = dir.noisegate(&["reload"]).await;
+    let out = dir.noisegate(&["ctl", "reload"]).await;
     assert_eq!((out.status.success(), out.stdout.as_str()), (true, "reloaded: nothing has changed\n"));
     assert!(gate.signal("TERM").await.success());
 }
@@ -76,7 +76,7 @@ async fn a_relative_path_and_a_link_name_the_same_policy() {
         .await;
         for how in [name, folder.policy().to_str().unwrap()] {
             let mut reload = tokio::process::Command::new(NOISEGATE);
-            reload.args(["reload", "--policy", how]).current_dir(at);
+            reload.args(["ctl", "reload", "--policy", how]).current_dir(at);
             let out = run(reload, "").await;
             assert_eq!(out.stdout, "reloaded: nothing has changed\n", "{name}, {how}: {}", out.stderr);
         }
@@ -104,7 +104,7 @@ async fn swapped_links_are_followed_and_half_a_policy_is_not_taken() {
     let long = "SELECT station FROM stations WHERE capacity IN (1, 2, 3)";
     std::os::unix::fs::symlink("two", at("next")).unwrap();
     std::fs::rename(at("next"), at("data")).unwrap();
-    let out = dir.noisegate(&["reload", "--check"]).await;
+    let out = dir.noisegate(&["ctl", "reload", "--check"]).await;
     assert_eq!(
         (out.status.success(), out.stdout.as_str()),
         (true, "would be reloaded: [limits]\n"),
@@ -112,7 +112,7 @@ async fn swapped_links_are_followed_and_half_a_policy_is_not_taken() {
         out.stderr
     );
     rows(&ada, long).await.unwrap();
-    let out = dir.noisegate(&["reload"]).await;
+    let out = dir.noisegate(&["ctl", "reload"]).await;
     assert_eq!((out.status.success(), out.stdout.as_str()), (true, "reloaded: [limits]\n"));
     assert_eq!(sqlstate(&ada, long).await, "54000");
 
@@ -134,7 +134,7 @@ async fn swapped_links_are_followed_and_half_a_policy_is_not_taken() {
     })
     .await;
     std::fs::write(at("two").join("policy.toml"), "nonsense").unwrap();
-    let out = dir.noisegate(&["reload", "--check"]).await;
+    let out = dir.noisegate(&["ctl", "reload", "--check"]).await;
     assert!(!out.status.success());
     assert!(gate.signal("TERM").await.success());
 }
@@ -150,7 +150,7 @@ async fn a_changed_verifier_is_for_the_next_login() {
     let verifier = old[at..].split('"').next().unwrap();
     let other = postgres_protocol::password::scram_sha_256(b"battery staple");
     std::fs::write(dir.policy(), old.replace(verifier, &other)).unwrap();
-    assert_eq!(dir.noisegate(&["reload"]).await.stdout, "reloaded: [[user]]\n");
+    assert_eq!(dir.noisegate(&["ctl", "reload"]).await.stdout, "reloaded: [[user]]\n");
     rows(&ada, "SELECT count(*) FROM stations").await.unwrap();
     assert!(
         psql(&gate.url("ada", PASSWORD, "bikes"), "SELECT 1").await.stderr.contains("authentication failed")
@@ -175,7 +175,7 @@ async fn a_wrong_policy_leaves_the_old_one_in_force() {
     ] {
         assert_ne!(wrong, old);
         std::fs::write(dir.policy(), &wrong).unwrap();
-        let out = dir.noisegate(&["reload"]).await;
+        let out = dir.noisegate(&["ctl", "reload"]).await;
         assert!(!out.status.success() && out.stderr.contains(message), "{message}\n{out:?}");
         gate.send("HUP").await;
         rows(&ada, "SELECT sum(minutes) FROM trips").await.unwrap();
@@ -183,14 +183,14 @@ async fn a_wrong_policy_leaves_the_old_one_in_force() {
     // Two mistakes are both told, by the process as by the command.
     let both = old.replace("minutes = { range", "minute = { range").replace("fare = {", "fair = {");
     std::fs::write(dir.policy(), both).unwrap();
-    let out = dir.noisegate(&["reload"]).await;
+    let out = dir.noisegate(&["ctl", "reload"]).await;
     for part in
         ["not reloaded, the old policy stays in force", "\"minute\"", "\"fair\"", "did you mean \"fare\"?"]
     {
         assert!(out.stderr.contains(part), "{out:?}");
     }
     std::fs::write(dir.policy(), &old).unwrap();
-    assert!(dir.noisegate(&["reload"]).await.status.success());
+    assert!(dir.noisegate(&["ctl", "reload"]).await.status.success());
 }
 
 #[tokio::test]
@@ -206,7 +206,7 @@ async fn what_needs_a_restart_is_named_and_stays() {
         .replace("[backend]", "[log]\nformat = \"json\"\n[backend]\npool = 3")
         .replace("minutes = { range = [0, 240] }", "minutes = { range = [0, 100] }");
     std::fs::write(dir.policy(), &new).unwrap();
-    let out = dir.noisegate(&["reload"]).await;
+    let out = dir.noisegate(&["ctl", "reload"]).await;
     assert_eq!(
         out.stdout,
         "reloaded: [table]\n\
@@ -222,7 +222,7 @@ async fn what_needs_a_restart_is_named_and_stays() {
         .replace("unit = \"riders.rider_id\"", "unit = \"trips.trip_id\"")
         .replace("[table.trips]\nunit_column = \"rider_id\"", "[table.trips]\nunit_column = \"trip_id\"");
     std::fs::write(dir.policy(), &unit).unwrap();
-    let out = dir.noisegate(&["reload"]).await;
+    let out = dir.noisegate(&["ctl", "reload"]).await;
     assert!(
         !out.status.success() && out.stderr.contains("privacy.unit has changed, which needs a restart"),
         "{out:?}"
@@ -231,7 +231,7 @@ async fn what_needs_a_restart_is_named_and_stays() {
 
     let moved = old.replace("sqlite:noisegate.db", "sqlite:other.db");
     std::fs::write(dir.policy(), &moved).unwrap();
-    let out = dir.noisegate(&["reload"]).await;
+    let out = dir.noisegate(&["ctl", "reload"]).await;
     assert!(
         !out.status.success() && out.stderr.contains("If one does and ledger.url has changed"),
         "{out:?}"
@@ -240,7 +240,7 @@ async fn what_needs_a_restart_is_named_and_stays() {
     let other = dir.path().join("other.toml");
     std::fs::write(&other, &old).unwrap();
     let mut command = tokio::process::Command::new(crate::support::NOISEGATE);
-    command.args(["reload", "--policy"]).arg(&other);
+    command.args(["ctl", "reload", "--policy"]).arg(&other);
     let out = crate::support::run(command, "").await;
     assert!(
         !out.status.success() && out.stderr.contains("the process that holds this ledger serves"),
@@ -248,11 +248,11 @@ async fn what_needs_a_restart_is_named_and_stays() {
     );
     std::fs::write(dir.policy(), &old).unwrap();
     gate.kill().await;
-    let out = dir.noisegate(&["reload"]).await;
+    let out = dir.noisegate(&["ctl", "reload"]).await;
     assert!(!out.status.success() && out.stderr.contains("no proxy serves from this ledger"), "{out:?}");
     // What a killed process left there is in nobody's way.
     let gate = dir.serve_again().await;
-    assert!(dir.noisegate(&["reload"]).await.status.success());
+    assert!(dir.noisegate(&["ctl", "reload"]).await.status.success());
     drop(gate);
 }
 
@@ -268,7 +268,7 @@ async fn rule_07_a_schema_that_changed_is_served_again_after_a_reload() {
 
     db.execute("ALTER TABLE trips ADD COLUMN weather text").await;
     assert_eq!(sqlstate(&ada, ask).await, "55000");
-    let out = dir.noisegate(&["reload"]).await;
+    let out = dir.noisegate(&["ctl", "reload"]).await;
     assert!(out.stdout.contains("the schema of the tables"), "{out:?}");
     rows(&ada, ask).await.unwrap();
 
@@ -276,7 +276,7 @@ async fn rule_07_a_schema_that_changed_is_served_again_after_a_reload() {
         .await;
     let riders = "SELECT count(*) FROM riders";
     assert_eq!(sqlstate(&ada, riders).await, "55000");
-    let out = dir.noisegate(&["reload"]).await;
+    let out = dir.noisegate(&["ctl", "reload"]).await;
     assert!(!out.status.success() && out.stderr.contains("riders.rider_id is not a key"), "{out:?}");
     assert_eq!(sqlstate(&ada, riders).await, "55000", "nothing rests on a key that is not there");
     db.execute("ALTER TABLE riders ADD PRIMARY KEY (rider_id)").await;
@@ -300,7 +300,7 @@ async fn statements_that_run_meanwhile_end_under_the_policy_they_began_with() {
         .replace("name = \"bo\"", "name = \"cy\"");
     std::fs::write(dir.policy(), &new).unwrap();
     // Reading the schema may wait for the same lock: both end when it is gone.
-    let reload = dir.noisegate(&["reload"]);
+    let reload = dir.noisegate(&["ctl", "reload"]);
     let release = async {
         tokio::time::sleep(std::time::Duration::from_millis(500)).await;
         holder.batch_execute("ROLLBACK").await.unwrap();
@@ -326,7 +326,7 @@ async fn statements_that_run_meanwhile_end_under_the_policy_they_began_with() {
     });
     for n in 0..10 {
         std::fs::write(dir.policy(), new.replace("[0, 240]", &format!("[0, {}]", 100 + n))).unwrap();
-        assert!(dir.noisegate(&["reload"]).await.status.success());
+        assert!(dir.noisegate(&["ctl", "reload"]).await.status.success());
     }
     done.store(true, Ordering::SeqCst);
     assert!(asking.await.unwrap() > 10);
@@ -343,13 +343,13 @@ async fn limits_and_access_rules_hold_for_the_next_connection() {
     let first = connect(&url).await;
     assert!(psql(&url, "SELECT 1").await.stderr.contains("too many connections for user"));
     std::fs::write(dir.policy(), old.replace("per_user = 1", "per_user = 2")).unwrap();
-    assert_eq!(dir.noisegate(&["reload"]).await.stdout, "reloaded: [limits]\n");
+    assert_eq!(dir.noisegate(&["ctl", "reload"]).await.stdout, "reloaded: [limits]\n");
     let second = connect(&url).await;
     assert!(psql(&url, "SELECT 1").await.stderr.contains("too many connections for user"));
     let closed =
         old.replace("per_user = 1", "per_user = 9") + "[[access]]\nfrom = [\"::1\"]\naction = \"allow\"\n";
     std::fs::write(dir.policy(), closed).unwrap();
-    assert_eq!(dir.noisegate(&["reload"]).await.stdout, "reloaded: [[access]], [limits]\n");
+    assert_eq!(dir.noisegate(&["ctl", "reload"]).await.stdout, "reloaded: [[access]], [limits]\n");
     assert!(psql(&url, "SELECT 1").await.stderr.contains("no access rule for host"));
     for client in [&first, &second] {
         rows(client, "SELECT count(*) FROM stations").await.unwrap();

@@ -25,13 +25,13 @@ async fn a_new_certificate_is_shown_after_a_reload_and_a_broken_one_is_not() {
 
     certificate(&dir);
     assert!(trusts("old.crt").await, "not before the reload");
-    let out = dir.noisegate(&["reload"]).await;
+    let out = dir.noisegate(&["ctl", "reload"]).await;
     assert_eq!(out.stdout, "reloaded: the certificate\n", "{out:?}");
     assert!(trusts("server.crt").await && !trusts("old.crt").await);
 
     std::fs::copy(root("server.crt"), root("new.crt")).unwrap();
     std::fs::write(root("server.crt"), "no certificate").unwrap();
-    let out = dir.noisegate(&["reload"]).await;
+    let out = dir.noisegate(&["ctl", "reload"]).await;
     assert!(
         !out.status.success() && out.stderr.contains("server.crt: no certificate in PEM form"),
         "{out:?}"

@@ -74,14 +74,15 @@ impl Analyser {
         reports.saturating_mul(line).saturating_add(HEAD)
     }
 
-    /// Opens a batch as `noisegate shuffle` writes it: a line of JSON, and one for each report.
+    /// Opens a batch as `noisegate collect shuffle` writes it: a line of JSON, and one for each report.
     ///
     /// # Errors
     /// It is no batch, or not whole (22P04); it is of another description, or none of it opens (22023). Who delivers it need
     /// not try again.
     pub(super) fn open(&self, text: &[u8]) -> Result<Opened, ClientError> {
-        let wrong =
-            |what: &str| ClientError::new(BAD_COPY, format!("this is no batch of noisegate shuffle: {what}"));
+        let wrong = |what: &str| {
+            ClientError::new(BAD_COPY, format!("this is no batch of noisegate collect shuffle: {what}"))
+        };
         let text = std::str::from_utf8(text).map_err(|_| wrong("it is not text"))?;
         let mut lines = text.lines().filter(|line| !line.is_empty() && *line != "\\.");
         let head = lines.next().unwrap_or_default();
@@ -126,7 +127,7 @@ impl Analyser {
     }
 }
 
-/// The description of a policy's relation, in the form of `noisegate encode`.
+/// The description of a policy's relation, in the form of `noisegate collect encode`.
 fn description(collect: &Collect, shuffled: &Shuffled, analyser_key: &str) -> String {
     let columns: Vec<Value> = collect.columns.iter().map(column).collect();
     json!({

@@ -35,7 +35,7 @@ impl Receiving {
 pub(super) fn sealed_only(collect: &Collect) -> ClientError {
     let name = &collect.name;
     ClientError::unsupported(format!("rows of \"{name}\" are randomised where they are given, and are not taken as they are"))
-        .hint(format!("Encode them by noisegate encode, and send the reports to the shuffler; its batches come by COPY {name} FROM STDIN."))
+        .hint(format!("Encode them by noisegate collect encode, and send the reports to the shuffler; its batches come by COPY {name} FROM STDIN."))
 }
 
 impl Ask<'_> {
@@ -59,7 +59,7 @@ impl Session {
         if insert.columns.is_some() || !matches!(copy, Copy::Text { .. }) {
             let name = &collect.name;
             return Err(ClientError::unsupported("a batch has neither columns nor a format")
-                .hint(format!("Send the lines of noisegate shuffle by COPY {name} FROM STDIN.")));
+                .hint(format!("Send the lines of noisegate collect shuffle by COPY {name} FROM STDIN.")));
         }
         if self.writing.open {
             return Err(ClientError::new(

@@ -252,11 +252,11 @@ async fn pages_show_the_history_to_who_logs_in_and_to_nobody_else() {
         assert_eq!(auditor.log_in("dpo", PASSWORD).await.status, 303);
         assert_eq!(auditor.get("/").await.status, 200);
         std::fs::write(dir.policy(), &changed).unwrap();
-        let out = dir.noisegate(&["reload"]).await;
+        let out = dir.noisegate(&["ctl", "reload"]).await;
         assert!(out.stdout.contains("[console]"), "{out:?}");
         assert_eq!(auditor.get("/").await.status, 303);
         std::fs::write(dir.policy(), &policy).unwrap();
-        assert!(dir.noisegate(&["reload"]).await.status.success());
+        assert!(dir.noisegate(&["ctl", "reload"]).await.status.success());
         assert_eq!(auditor.get("/").await.status, 303);
     }
 }
@@ -333,9 +333,9 @@ async fn the_policy_is_shown_in_words_with_its_warnings_and_what_a_reload_has_ch
 
     let changed = policy.replace("range = [0, 240]", "range = [0, 120]").replace("columns.note = {}\n", "");
     std::fs::write(dir.policy(), changed).unwrap();
-    assert!(dir.noisegate(&["reload"]).await.status.success());
+    assert!(dir.noisegate(&["ctl", "reload"]).await.status.success());
     // One that changes nothing leaves it at that.
-    assert!(dir.noisegate(&["reload"]).await.status.success());
+    assert!(dir.noisegate(&["ctl", "reload"]).await.status.success());
     let page = browser.get("/policy").await;
     for said in [
         "<th scope=\"row\">column trips.minutes</th>",
