@@ -13,18 +13,18 @@ pub struct PolicyFile {
     pub policy: PathBuf,
 }
 
-/// Where the books of a policy are, and which budgets they hold.
+/// Books of a policy: where they are, and which budgets they hold.
 pub struct Books {
     /// The ledger.
     pub ledger: LedgerLocation,
     /// The budgets.
     pub budgets: Vec<Budget>,
-    /// What `privacy.unit` names.
+    /// Name of the unit, as `privacy.unit` has it.
     pub unit: String,
 }
 
 impl PolicyFile {
-    /// Its books.
+    /// Books of the policy.
     ///
     /// # Errors
     /// The file cannot be read, or its text alone shows mistakes.

@@ -4,7 +4,7 @@ use ledger::{Amount, BudgetSummary, Counter, Share, Year, decimal, time, year};
 use policy::{Budget, Scope, Window};
 use std::fmt::Write as _;
 
-/// What a budget is, in one line.
+/// A budget in one line.
 pub fn budget(b: &Budget) -> String {
     let per = match b.scope {
         Scope::Dataset => "for everybody together".to_owned(),
@@ -24,7 +24,8 @@ pub fn budget(b: &Budget) -> String {
     out
 }
 
-/// Which notion was taken where the owner named none, and what each buys; nothing where one is named.
+/// The notion that was taken when the owner named none, and what each buys; nothing when one is
+/// named.
 pub fn chosen(b: &Budget) -> Option<String> {
     let each: Vec<String> =
         b.choices.iter().map(|(accounting, n)| format!("{} {n}", accounting.word())).collect();
@@ -37,7 +38,7 @@ pub fn chosen(b: &Budget) -> Option<String> {
     })
 }
 
-/// How often a window begins.
+/// Frequency with which a window begins.
 pub fn every(window: &Window) -> String {
     match window {
         Window::Days(1) => "day".into(),
@@ -46,7 +47,7 @@ pub fn every(window: &Window) -> String {
     }
 }
 
-/// What a year of windows guarantees, in words.
+/// Guarantee of a year of windows, in words.
 pub fn a_year(year: &Year) -> String {
     if year.epsilon.is_finite() {
         format!(

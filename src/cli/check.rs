@@ -139,8 +139,8 @@ async fn one(args: &Args) -> Result<(String, Policy, Option<Reached>), String> {
     Ok((text, policy, reached))
 }
 
-/// What the books are kept under of a policy that is right, by its database or, where that is away or is not to be asked, by
-/// the snapshot.
+/// Terms for the books of a policy that is right, by its database or, when that is away or is not
+/// to be asked, by the snapshot.
 pub(super) async fn terms(file: &Path, offline: bool) -> Result<ledger::Terms, String> {
     let raw = policy::load(file).map_err(|e| e.to_string())?;
     let (policy, _, known) = by_schema(&raw, file, offline).await?;

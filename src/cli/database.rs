@@ -1,4 +1,4 @@
-//! One connection to a database, for commands that read its catalogs and hang up.
+//! Connections to a database, for commands that read its catalogs and hang up.
 
 use backend::{introspect, server};
 use policy::{Given, with_password};
@@ -14,7 +14,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// Why there is no connection, without user and password.
 #[derive(Debug)]
 pub enum Failed {
-    /// Nobody answers, or the server says that it cannot just now.
+    /// The server does not answer, or says that it cannot just now.
     Away(String),
     /// The server answers, and something has to be put right first.
     Refused(String),

@@ -1,4 +1,5 @@
-//! What `noisegate --help` prints: commands in groups, each with its first example; and where a command is that is not at the top.
+//! Text of `noisegate --help`: commands in groups, each with its first example; and where a command
+//! is that is not at the top.
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};

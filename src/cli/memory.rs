@@ -1,7 +1,9 @@
-//! What is in the memory of a process that handles what people say stays there: no core dump, and no reading by others of its user.
+//! Memory of a process that handles what people say: no core dump, and no reading by others of its
+//! user.
 //!
-//! A proxy that randomises holds an answer until it is randomised, an encoder holds all of its input, and a shuffler for a moment who wrote
-//! what. What was freed is not overwritten: a dump would have it. Root reads it all the same, and so does who may write to swap.
+//! A proxy that randomises holds an answer until it is randomised, an encoder holds all of its
+//! input, and a shuffler for a moment who wrote what. Memory that was freed is not overwritten: a
+//! dump would have it. Root reads it all the same, and so does a user who may write to swap.
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 

@@ -36,7 +36,7 @@ impl Args {
     }
 }
 
-/// What else a session may have set.
+/// Settings that a session may have.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct Chosen {
     /// As SET noisegate.accuracy: the least price, up to --epsilon, at which each number comes this near, 95 times in 100
@@ -92,7 +92,7 @@ impl From<String> for Failed {
     }
 }
 
-/// What statements are planned with, where there is no database.
+/// A planner without a database.
 pub(super) struct Offline {
     pub policy: Policy,
     pub settings: plan::Settings,
@@ -149,7 +149,7 @@ fn settings(
     })
 }
 
-/// What a session would know; values of a session that nobody has yet.
+/// Constants of a session that nobody has yet.
 pub(super) fn constants() -> Constants {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let micros = i64::try_from(since.as_micros()).unwrap_or(i64::MAX) - 946_684_800 * time::MICROS_PER_SECOND;

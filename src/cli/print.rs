@@ -1,4 +1,4 @@
-//! What commands print. Whoever has read enough, as `head` has, is no error.
+//! Output of commands. A reader that has enough, as `head` has, is no error.
 
 use serde_json::Value;
 use std::io::{self, BufWriter, ErrorKind, Write};

@@ -88,7 +88,7 @@ async fn sizes(policy: &Policy, connected: &Connected) -> (Vec<Size>, Vec<String
     (sizes, warnings)
 }
 
-/// Which snapshot this is and how old.
+/// Name and age of a snapshot.
 pub fn describe(path: &Given<PathBuf>, snapshot: &Snapshot) -> String {
     format!(
         "schema snapshot {} of PostgreSQL {}, written {} UTC{}",

@@ -1,4 +1,4 @@
-//! What `check` says of what is collected: in ε, in DDL, and in words.
+//! Lines of `check` about what is collected: in ε, in DDL, and in words.
 
 use bigdecimal::{BigDecimal, ToPrimitive};
 use policy::{Collect, Collected, Policy, Randomiser};

@@ -20,7 +20,7 @@ pub struct Args {
     reason: String,
 }
 
-/// What was done, for standard output.
+/// Refreshes, and gives the text for standard output.
 pub async fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     let file = &args.policy.policy;
     let location = args.policy.books()?.ledger;

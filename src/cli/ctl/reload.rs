@@ -20,8 +20,8 @@ pub struct Args {
     check: bool,
 }
 
-/// What was reloaded, for standard output, or every reason why nothing was. Of a folder, all its policies in turn, up to the
-/// first that is refused.
+/// Reloads, and gives the text for standard output, or every reason why nothing was reloaded. Of a
+/// folder, all its policies in turn, up to the first that is refused.
 pub async fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     let (files, folder) = policy::files(&args.policies.policy)?;
     let mut lines = Vec::new();

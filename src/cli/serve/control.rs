@@ -21,7 +21,7 @@ const LONGEST_ANSWER: u64 = 256 << 20;
 /// The time to say what one wants.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Where the socket is.
+/// Path of the socket.
 pub fn path(ledger: &Path) -> PathBuf {
     let mut name = ledger.as_os_str().to_owned();
     name.push(SUFFIX);
@@ -119,7 +119,7 @@ async fn answer(reloader: &Reloader, request: &Request) -> Answer {
     }
 }
 
-/// What an answer to another request means.
+/// Error of an answer that fits no request of this version.
 pub const OTHER_VERSION: &str = "the proxy is of another version: it answered something else";
 
 /// Why nobody answered.

@@ -1,4 +1,4 @@
-//! What is served: one policy, or a folder of them behind one port.
+//! Policies that are served: one, or a folder of them behind one port.
 
 use crate::gateway::{ActiveGateway, Checked, Database, Databases, Gateway, Reached, same_books};
 use policy::{LedgerLocation, Policy, RawPolicy};
@@ -9,17 +9,19 @@ use std::sync::Arc;
 
 /// A policy that is served.
 pub struct Served {
-    /// Its file, by the path that was named at the start: paths in it are relative to that folder.
+    /// File of the policy, by the path that was named at the start: paths in it are relative to
+    /// that folder.
     pub file: PathBuf,
-    /// Its gateway in force.
+    /// The gateway in force.
     pub active: Arc<ActiveGateway>,
-    /// Beside which file whoever reloads or refreshes it finds this process: the ledger where that is its own, else the policy.
+    /// The file beside which commands find this process: the ledger when that is its own, else the
+    /// policy.
     pub beside: PathBuf,
 }
 
 /// All policies of a path, read.
 pub struct Policies {
-    /// Each with its file.
+    /// Policies, each with its file.
     pub list: Vec<(PathBuf, RawPolicy)>,
     /// They are of a folder, and have names.
     folder: bool,
@@ -71,7 +73,8 @@ pub async fn open(policies: Policies) -> Result<(Vec<Served>, Arc<Databases>), B
     Ok((served, Databases::new(first, databases.collect())))
 }
 
-/// What policies behind one port must have in common, and must not.
+/// Checks that policies behind one port agree where they must, and share nothing that they must
+/// not.
 pub fn agree(policies: &[(&Path, &Policy, Option<&Reached>)]) -> Result<(), String> {
     let Some(((file, first, _), others)) = policies.split_first() else { return Ok(()) };
     let mut wrong = String::new();

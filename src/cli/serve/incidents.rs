@@ -21,7 +21,7 @@ type Noticed = (Option<String>, Incident);
 
 static LATEST: Mutex<VecDeque<Noticed>> = Mutex::new(VecDeque::new());
 
-/// Those of this process, the latest first: of a database, and of none.
+/// Incidents of this process, the latest first: of a database, and of none.
 pub fn latest(database: &str) -> Vec<Incident> {
     let latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);
     let seen = |(of, _): &&Noticed| of.as_ref().is_none_or(|of| of == database);

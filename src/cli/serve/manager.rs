@@ -1,4 +1,4 @@
-//! What systemd hears: ready, reloading, stopping, and that we are alive (sd_notify(3)).
+//! Messages to systemd: ready, reloading, stopping, and that we are alive (sd_notify(3)).
 
 #[cfg(target_os = "linux")]
 use std::os::linux::net::SocketAddrExt;

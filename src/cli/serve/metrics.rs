@@ -14,11 +14,11 @@ use tokio::time::timeout;
 /// How long a ledger may take to say what is spent.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What is served, for monitoring.
+/// Sources of metrics.
 pub struct Watched {
-    /// Each database by its name.
+    /// Databases, by their names.
     pub databases: Vec<(String, Arc<ActiveGateway>)>,
-    /// Who is connected.
+    /// Sessions of clients.
     pub sessions: Sessions,
     /// The listener's certificate.
     pub settings: InForce,
@@ -28,9 +28,9 @@ pub struct Watched {
 
 /// Monitoring that is served.
 pub struct Monitored {
-    /// Where metrics are.
+    /// Address of the metrics.
     pub metrics: SocketAddr,
-    /// Where probes arrive, if not there.
+    /// Address of the probes, when it is another.
     pub health: Option<SocketAddr>,
     /// Serves until it is aborted.
     pub task: JoinHandle<()>,

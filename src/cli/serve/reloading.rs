@@ -14,17 +14,17 @@ use std::time::Duration;
 const READS: u32 = 30;
 const BETWEEN_READS: Duration = Duration::from_millis(100);
 
-/// What a reload of one policy reaches.
+/// A reloader of one policy.
 pub struct Reloader {
     /// The policy's file, as it was when the proxy started.
     pub file: PathBuf,
     /// The gateway in force.
     pub active: Arc<ActiveGateway>,
-    /// What it shares with others.
+    /// State that it shares with others.
     pub folder: Arc<Folder>,
 }
 
-/// What all policies behind one port share: it is as the first one says.
+/// State that all policies behind one port share: it is as the first one says.
 pub struct Folder {
     /// The first one's gateway in force.
     pub first: Arc<ActiveGateway>,
@@ -34,11 +34,11 @@ pub struct Folder {
     pub settings: InForce,
     /// The log's level.
     pub log: log::Handle,
-    /// Who hears of it.
+    /// The service manager, which hears of it.
     pub manager: Manager,
-    /// One at a time.
+    /// Turns at reloading, one at a time.
     pub turn: tokio::sync::Mutex<()>,
-    /// What the service manager shows while all is well.
+    /// Status that the service manager shows while all is well.
     pub status: String,
 }
 

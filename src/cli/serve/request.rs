@@ -1,9 +1,9 @@
-//! What is said over the control socket.
+//! Messages over the control socket.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What is asked for.
+/// A request.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
@@ -19,24 +19,24 @@ pub enum Request {
     Refresh {
         /// The policy that is meant.
         policy: PathBuf,
-        /// Who says so.
+        /// Author of the request.
         author: String,
         /// Why.
         reason: String,
     },
 }
 
-/// What came of it.
+/// An answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// The new policy is in force.
     Reloaded {
-        /// What changed with it.
+        /// Keys that changed with it.
         changed: Vec<String>,
-        /// What changed and needs a restart.
+        /// Keys that changed and need a restart.
         restart: Vec<String>,
-        /// What is allowed but probably not meant.
+        /// Warnings: allowed, but probably not meant.
         warnings: Vec<String>,
     },
     /// Kept answers have ended.

@@ -1,5 +1,5 @@
-//! A bound on what strangers have the log say: of each kind of line so many at once, and then one a second. What is left out is
-//! counted, and said.
+//! Bounds on the log's lines about strangers: of each kind a fixed number at once, and then one a
+//! second. Lines that are left out are counted, and said.
 
 use record::STRANGERS;
 use std::collections::HashMap;

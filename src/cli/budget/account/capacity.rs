@@ -1,4 +1,4 @@
-//! How many answers of one kind fit a budget, for each notion side by side.
+//! Capacity: how many answers of one kind fit a budget, for each notion side by side.
 
 use super::decimal::Decimal;
 use dp::loss::PrivacyLoss;
@@ -8,7 +8,7 @@ use dp::tradeoff::{Bounds, TradeOff};
 use dp::{Filter, Guarantee, Notion, Ratio, composition};
 use std::fmt;
 
-/// One answer.
+/// Kind of an answer.
 #[derive(Clone, Debug)]
 pub(super) enum Answer {
     /// Discrete Laplace noise of this ε at sensitivity 1, which is randomised response: the dearest noise of its ε.

@@ -11,7 +11,7 @@ use super::quantities;
 use serde_json::Value;
 use std::fmt;
 
-/// How a case ended.
+/// Verdict on a case.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// As expected.
@@ -24,25 +24,25 @@ pub enum Verdict {
     Broken(String),
 }
 
-/// One line of the report.
+/// A line of the report.
 #[derive(Clone, Debug)]
 pub struct Line {
     /// The case's id.
     pub id: String,
-    /// Its quantity.
+    /// The quantity.
     pub quantity: String,
-    /// What was computed, if anything was.
+    /// The value that was computed, if one was.
     pub computed: Option<Computed>,
-    /// What the file says.
+    /// The value in the file.
     pub expected: Value,
-    /// How they compare.
+    /// The verdict on both.
     pub verdict: Verdict,
 }
 
 /// All lines.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// One per case, in the file's order.
+    /// Lines, one per case, in the file's order.
     pub lines: Vec<Line>,
 }
 

@@ -1,9 +1,9 @@
-//! What a quantity comes to, and numbers as files of cases write them.
+//! Values of quantities, and numbers as files of cases write them.
 
 use serde_json::Value;
 use std::fmt;
 
-/// What was computed.
+/// A value that was computed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Computed {
     /// A number.

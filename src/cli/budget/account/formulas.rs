@@ -69,8 +69,9 @@ pub(super) fn quantile_intervals(
     weights.into_iter().map(|w| w / total).collect()
 }
 
-/// What `n` runs on each of two neighbouring databases say about ε, at confidence 1 - α: Clopper and Pearson's bounds, α/2 on
-/// each side, and ε >= ln(lower/upper). None where the counts make no sense.
+/// Bounds on ε from `n` runs on each of two neighbouring databases, at confidence 1 - α: Clopper
+/// and Pearson's bounds, α/2 on each side, and ε >= ln(lower/upper). None where the counts make no
+/// sense.
 pub(super) fn audit(hits: f64, hits_of_neighbour: f64, n: f64, alpha: f64) -> Option<(f64, f64, f64)> {
     let counts = 0.0 <= hits && hits <= n && 0.0 <= hits_of_neighbour && hits_of_neighbour <= n && n > 0.0;
     if !(counts && alpha > 0.0 && alpha < 1.0) {

@@ -1,5 +1,5 @@
-//! What is known of the policy's tables in the database: how large they are, which indexes and statistics they have, and what the
-//! planner of PostgreSQL thinks. Read by their owner.
+//! Facts about the policy's tables in the database: how large they are, which indexes and
+//! statistics they have, and what the planner of PostgreSQL thinks. Read by their owner.
 
 use crate::cli::database;
 use ::policy::{Policy, Table};
@@ -27,13 +27,14 @@ pub struct TableFacts {
 /// An index.
 pub struct Index {
     pub name: String,
-    /// Its columns in order, without those that it only includes; empty where it has expressions.
+    /// Columns in order, without those that the index only includes; empty where it has
+    /// expressions.
     pub columns: Vec<String>,
     /// Those that it only includes.
     included: Vec<String>,
-    /// It can be used for all rows.
+    /// The index can be used for all rows.
     pub whole: bool,
-    /// It was made to its end.
+    /// The index was made to its end.
     pub valid: bool,
 }
 
@@ -116,12 +117,12 @@ impl<'c> Facts<'c> {
         Ok(Self { client, tables })
     }
 
-    /// What is known of a table.
+    /// Facts about a table.
     pub fn table(&self, table: &Table) -> Option<&TableFacts> {
         self.tables.get(&table.oid)
     }
 
-    /// How many rows PostgreSQL expects of a query.
+    /// Number of rows that PostgreSQL expects of a query.
     pub async fn expected(&self, query: &str) -> Result<f64, String> {
         let told = self.client.simple_query(&format!("EXPLAIN (FORMAT JSON) {query}")).await;
         let told = told.map_err(|e| database::reason(&e))?;
@@ -134,7 +135,7 @@ impl<'c> Facts<'c> {
         rows.ok_or_else(|| "PostgreSQL's EXPLAIN tells no number of rows".into())
     }
 
-    /// One number of a query: exact, and for its owner.
+    /// The number that a query gives: exact, and for its owner.
     pub async fn count(&self, query: &str) -> Result<i64, String> {
         let row = self.client.query_one(query, &[]).await.map_err(|e| database::reason(&e))?;
         row.try_get(0).map_err(|e| database::reason(&e))

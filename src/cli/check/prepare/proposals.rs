@@ -1,4 +1,5 @@
-//! What follows from the policy: units, paths to them, and public values that rows are grouped by.
+//! Proposals that follow from the policy: units, paths to them, and public values that rows are
+//! grouped by.
 
 use super::Proposal;
 use super::facts::{Facts, TableFacts, qualified};

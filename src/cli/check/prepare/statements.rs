@@ -1,4 +1,5 @@
-//! What follows from statements that are asked often: the columns that their fetches read, and the conditions that leave few rows.
+//! Proposals that follow from statements which are asked often: the columns that their fetches
+//! read, and the conditions that leave few rows.
 
 use super::Proposal;
 use super::facts::{Facts, qualified};

@@ -54,7 +54,7 @@ struct Analyser {
     password_file: Option<PathBuf>,
 }
 
-/// Who may write, by the SHA-256 of a token.
+/// A writer, by the SHA-256 of a token.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Writer {

@@ -1,6 +1,8 @@
-//! A batch on its way: to an analyser over PostgreSQL's wire, as `COPY collection FROM STDIN`, or into a folder.
+//! Delivery of a batch: to an analyser over PostgreSQL's wire, as `COPY collection FROM STDIN`, or
+//! into a folder.
 //!
-//! A batch leaves the spool when its receiver has it. Whoever dies between the two gets it again, under the same id.
+//! A batch leaves the spool when its receiver has it. When either dies between the two, it is sent
+//! again, under the same id.
 
 use super::Running;
 use backend::{Login, cause};

@@ -24,7 +24,7 @@ pub(super) struct Expected {
     worst: Option<f64>,
 }
 
-/// What comes of asking.
+/// Errors of a statement that was asked, or why they are unknown.
 pub(super) type Asked = Result<Vec<Expected>, String>;
 
 /// Asks these statements, at this price.
@@ -118,7 +118,7 @@ impl Expected {
     }
 }
 
-/// What is told of a statement that was asked.
+/// Sentences about a statement that was asked.
 pub(super) fn told(asked: &Asked) -> Vec<String> {
     match asked {
         Err(why) => vec![format!("No error can be expected from made-up rows: {why}")],

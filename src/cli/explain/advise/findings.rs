@@ -1,4 +1,4 @@
-//! What is found of a file of statements.
+//! Findings about a file of statements.
 
 use super::expected::{Asked, Expected};
 use super::helps::{self, Help};
@@ -20,12 +20,12 @@ pub(super) struct Findings {
     /// The price of each.
     pub epsilon: String,
     pub statements: Vec<Statement>,
-    /// What all of them together take of each budget, in sentences.
+    /// Shares of each budget that all statements take together, in sentences.
     pub together: Vec<String>,
     pub shared: Vec<Shared>,
     /// The private tables of the policy that statements with a price read.
     pub tables: BTreeSet<usize>,
-    /// What rows errors are expected on, in sentences and as an object, if any.
+    /// Rows that errors are expected on, in sentences and as an object, if any.
     pub on: Option<(Vec<String>, Value)>,
 }
 
@@ -35,17 +35,17 @@ pub(super) struct Statement {
     /// As it was written.
     sql: String,
     pub outcome: Outcome,
-    /// What errors its numbers are expected to have.
+    /// Errors that its numbers are expected to have.
     pub asked: Option<Asked>,
 }
 
 pub(super) enum Outcome {
-    /// It has no price: nothing private is read.
+    /// The statement has no price: nothing private is read.
     Free,
     Priced {
-        /// What it takes of each budget, in sentences.
+        /// Shares of each budget, in sentences.
         costs: Vec<String>,
-        /// How wrong it will be and what is cut, in sentences.
+        /// Errors, and what is cut, in sentences.
         expected: Vec<String>,
         /// Standard deviation of its noise, in multiples of what one unit can change.
         error: f64,

@@ -1,4 +1,5 @@
-//! What would help a statement most: it is planned anew with one fact of the policy or one setting changed, and its noise compared.
+//! Helps: a statement is planned anew with one fact of the policy or one setting changed, and its
+//! noise compared.
 
 use crate::cli::offline::Offline;
 use bigdecimal::BigDecimal;
@@ -16,7 +17,7 @@ const WORTH: f64 = 0.95;
 
 /// A change, and how wide the noise is with it.
 pub(super) struct Help {
-    /// What to change.
+    /// The change.
     pub change: String,
     /// Times as wide as before, of the number that it helps most.
     pub factor: f64,

@@ -1,4 +1,5 @@
-//! How many people and rows there are: as somebody says, or as the proxy was asked, for a price.
+//! Magnitudes: how many people and rows there are, as somebody says, or as the proxy was asked, for
+//! a price.
 
 use super::Args;
 use crate::cli::explain::proxy::Proxy;
@@ -13,9 +14,9 @@ pub(super) const MOST: u64 = 5_000_000;
 
 /// The numbers, and where they are from.
 pub(super) struct Magnitudes {
-    /// What is made up.
+    /// Sizes of made-up tables.
     pub sizes: Sizes,
-    /// What was measured, and what it cost.
+    /// Numbers that were measured, and their price.
     pub measured: Option<Measured>,
 }
 
@@ -35,7 +36,8 @@ struct Number {
 }
 
 impl Magnitudes {
-    /// Those that the arguments ask for; None where they ask for none. `tables` are what the statements read.
+    /// Magnitudes that the arguments ask for; None when they ask for none. `tables` are what the
+    /// statements read.
     ///
     /// # Errors
     /// A table is no private one of the policy, or the proxy does not answer.

@@ -8,7 +8,7 @@ const BELIEVED: f64 = 2.8;
 #[derive(Debug)]
 pub struct Histogram {
     bins: Vec<Bin>,
-    /// How far each number may be off, in 95 of 100.
+    /// Error of each number, in 95 of 100 draws.
     pub error: f64,
 }
 
@@ -53,7 +53,8 @@ impl Histogram {
         found.or(self.bins.last()).map(|b| b.high)
     }
 
-    /// Where values start so that at most this share lies below: the end of the bin before, and None where that has none.
+    /// The lower end of values of which at most this share lies below: the end of the bin before,
+    /// and None where that has none.
     pub fn lower(&self, share: f64) -> Option<f64> {
         let (allowed, mut below) = (share * self.total(), 0.0);
         let found = self.bins.iter().find(|b| {

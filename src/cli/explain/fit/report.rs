@@ -1,4 +1,4 @@
-//! What `noisegate explain fit` prints.
+//! Output of `noisegate explain fit`.
 
 use super::histogram::Histogram;
 use std::fmt::Write;

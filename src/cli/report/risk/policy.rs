@@ -1,4 +1,4 @@
-//! What a policy would protect of a table, and what not, in sentences.
+//! Protection of a table by a policy, and its gaps, in sentences.
 
 use super::listed;
 use ::policy::{Budget, Domain, Mode, Policy, Privacy, Scope, Table};
@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 /// How sure somebody is beforehand, in the sentence on what a budget means.
 const BEFORE: f64 = 0.1;
 
-/// What a policy says of a table.
+/// Protection of a table by a policy.
 pub(super) struct Protection {
-    /// What it would protect.
+    /// Sentences about what it would protect.
     pub protects: Vec<String>,
-    /// What it would not.
+    /// Sentences about what it would not protect.
     pub leaves: Vec<String>,
-    /// What analysts get of each column that was looked at.
+    /// Words about what analysts get of each column that was looked at.
     pub columns: Vec<(String, String)>,
 }
 

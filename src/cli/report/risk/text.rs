@@ -99,7 +99,7 @@ fn population(found: &Risk, out: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-/// What shows that the population is none of this table.
+/// Sentence about figures which show that the population is none of this table.
 pub(super) fn mismatch(found: &Risk) -> Option<String> {
     let p = found.population.as_ref()?;
     (p.missing() > 0 || p.exceeding() > 0).then(|| {
