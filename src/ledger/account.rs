@@ -79,7 +79,7 @@ impl Amount {
     }
 }
 
-/// How a budget counts, and how much it admits.
+/// A counter: the notion of a budget, and how much it admits.
 #[derive(Clone, Debug)]
 pub enum Counter {
     /// Additive prices up to a limit.
@@ -89,9 +89,9 @@ pub enum Counter {
 }
 
 impl Counter {
-    /// How `budget` counts, with an ε and δ granted beyond what it says.
+    /// The counter of `budget`, with an ε and δ granted beyond what it says.
     ///
-    /// Of an envelope this computes what all its uses together are: it may take seconds.
+    /// Of an envelope this computes the guarantee of all its uses together: it may take seconds.
     pub fn of(budget: &Budget, granted: &[Granted]) -> Result<Self, LedgerError> {
         let invalid = |why: String| LedgerError::Budget { name: budget.name.clone(), why };
         let Budget { epsilon, delta, selection_delta, .. } = Granted::sum(granted).beyond(budget);
@@ -140,7 +140,7 @@ impl Counter {
         }
     }
 
-    /// What a charge costs.
+    /// Price of a charge.
     pub fn price(&self, charge: &Charge) -> Result<Amount, Unpriced> {
         match self {
             Self::Filter(f) => f.notion.price(charge).map(|cost| Amount::Cost(Box::new(cost))),
@@ -161,7 +161,7 @@ impl Counter {
         }
     }
 
-    /// How many charges of this price still fit, one after the other.
+    /// Number of charges of this price that still fit, one after the other.
     pub fn fits(&self, spent: &Amount, price: &Amount) -> u128 {
         match (self, spent, price) {
             (Self::Filter(f), Amount::Cost(spent), Amount::Cost(price)) => f.fits(**spent, **price),
@@ -209,7 +209,7 @@ impl Counter {
     }
 }
 
-/// What the owner granted beyond a budget.
+/// A grant of the owner's beyond a budget.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Granted {
     /// More ε.
@@ -289,11 +289,11 @@ pub(super) fn owner<'a>(scope: Scope, user: &'a str, role: Option<&'a str>) -> O
 pub struct BudgetState {
     /// Name, scope and limits, as the policy states them.
     pub budget: Arc<Budget>,
-    /// What was granted beyond them, in the present window.
+    /// Grants beyond them, in the present window.
     pub granted: Granted,
-    /// How it counts, with what was granted.
+    /// The counter, with what was granted.
     pub counter: Counter,
-    /// What is spent, in the present window.
+    /// Spending in the present window.
     pub spent: Amount,
     /// When the next window begins, in microseconds since 1970; None for a budget for all time.
     pub next: Option<i64>,
@@ -322,13 +322,13 @@ impl BudgetState {
         }
     }
 
-    /// How many charges like this one still fit, if nobody else draws on the budget.
+    /// Number of charges like this one that still fit, if nobody else draws on the budget.
     pub fn fits(&self, charge: &Charge) -> Result<u128, Unpriced> {
         let price = self.counter.price(charge)?;
         Ok(if self.closed { 0 } else { self.counter.fits(&self.spent, &price) })
     }
 
-    /// What is spent and what the limit is, in units of the notion. None for an envelope.
+    /// Spending and limit, in units of the notion. None for an envelope.
     pub fn reading(&self) -> Option<(u128, u128)> {
         match (&self.counter, &self.spent) {
             (Counter::Filter(f), Amount::Cost(spent)) => Some(f.reading(**spent)),

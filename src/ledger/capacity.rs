@@ -1,5 +1,5 @@
-//! What a budget buys, for people who choose one: answers, beside those of basic composition; and what remains of the
-//! guarantee where it starts anew.
+//! Worth of budgets, for people who choose one: answers, beside those of basic composition; and
+//! what remains of the guarantee where a budget starts anew.
 
 use super::account::{Amount, BudgetState, Counter, Granted};
 use super::error::LedgerError;
@@ -8,21 +8,21 @@ use dp::interval::Interval;
 use dp::{Charge, Conversion, Ratio, Spec, UNITS_PER_ONE, Unpriced};
 use policy::{Budget, Policy};
 
-/// What a budget buys.
+/// Worth of a budget.
 #[derive(Clone, Debug)]
 pub struct Worth {
     /// Answers like the one that was asked about, if nothing else is asked; why there are none.
     pub answers: Result<u128, Unpriced>,
     /// Answers whose ε add up to the budget's.
     pub basic: u128,
-    /// What it guarantees over a year; None where it guarantees the same for all time.
+    /// Guarantee over a year; None where it is the same for all time.
     pub year: Option<Year>,
 }
 
-/// What windows add up to.
+/// Guarantee of a year of windows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Year {
-    /// How many of them 365 days can touch.
+    /// The most windows that 365 days can touch.
     pub windows: u32,
     /// ε of all of them together; infinite where nothing is guaranteed.
     pub epsilon: f64,
@@ -30,7 +30,7 @@ pub struct Year {
     pub delta: f64,
 }
 
-/// What `budget` buys of answers like `charge`.
+/// Worth of `budget` in answers like `charge`.
 pub fn worth(budget: &Budget, charge: &Charge) -> Result<Worth, LedgerError> {
     let counter = Counter::of(budget, &[])?;
     let answers = counter.price(charge).map(|price| counter.fits(&counter.nothing(), &price));
@@ -40,10 +40,11 @@ pub fn worth(budget: &Budget, charge: &Charge) -> Result<Worth, LedgerError> {
     Ok(Worth { answers, basic, year: year(budget, &counter) })
 }
 
-/// What a budget with a window guarantees over a year: the guarantees of k windows composed.
+/// Guarantee over a year of a budget with a window: the guarantees of k windows composed.
 ///
-/// k limits of one notion add up in it, and are converted to ε once, at k·δ; where the notion gives no sum (a portfolio of
-/// orders, an envelope), and never more than, by basic composition: k·ε at k·δ.
+/// k limits of one notion add up in it, and are converted to ε once, at k·δ; where the notion gives
+/// no sum (a portfolio of orders, an envelope), and never more than, by basic composition: k·ε at
+/// k·δ.
 pub fn year(budget: &Budget, counter: &Counter) -> Option<Year> {
     windows(budget, counter, budget, counter)
 }

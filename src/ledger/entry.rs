@@ -1,4 +1,5 @@
-//! How an entry's events are written: JSON that a person can read, with integers as text (they may have 128 bits).
+//! Events of entries, as text: JSON that a person can read, with integers as text (they may have
+//! 128 bits).
 
 use dp::{BigRatio, Charge, Event, Guarantee, Mechanism, Ratio, Sensitivity};
 use serde::{Deserialize, Serialize};
@@ -128,7 +129,7 @@ pub(super) fn event(record: &Record) -> Option<Event> {
     Some(Event { mechanism, times })
 }
 
-/// What a statement is charged for, as entries have it.
+/// Charge of a statement, as entries have it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Charged {

@@ -26,7 +26,7 @@ pub enum LedgerError {
     Foreign {
         /// The file.
         path: GivenFile,
-        /// What was found.
+        /// The reason.
         why: String,
     },
     /// The file, or its folder, cannot be read or written.
@@ -40,9 +40,9 @@ pub enum LedgerError {
     /// A budget of the policy has no filter.
     #[error("budget \"{name}\": {why}")]
     Budget {
-        /// Its name.
+        /// Name of the budget.
         name: String,
-        /// What is wrong.
+        /// The mistake.
         why: String,
     },
     /// The policy would forget something that was spent.
@@ -102,7 +102,7 @@ pub enum LedgerError {
     Unusable {
         /// The database and schema.
         place: String,
-        /// What was found, and what would be right.
+        /// The reason, and what would be right.
         why: String,
     },
     /// A file of the format before this one.
@@ -117,7 +117,7 @@ pub enum LedgerError {
     Unavailable {
         /// The database and schema.
         place: String,
-        /// What the system or the server said.
+        /// Words of the system or the server.
         cause: String,
     },
     /// A call out of turn: a defect of the program.
@@ -128,14 +128,14 @@ pub enum LedgerError {
     Thread(String),
 }
 
-/// One budget that has no room.
+/// A budget that has no room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lack {
     /// The budget's name.
     pub budget: String,
-    /// Who shares it.
+    /// Scope of the budget: who shares it.
     pub scope: Scope,
-    /// What it lacks.
+    /// The sum that has no room.
     pub lacking: Lacking,
     /// When its next window begins, in microseconds since 1970; None where there is none.
     pub next: Option<i64>,
@@ -195,7 +195,7 @@ pub enum Refusal {
     /// A budget has no price for such a statement.
     #[error("budget \"{budget}\": {reason}")]
     Unpriced {
-        /// Its name.
+        /// Name of the budget.
         budget: String,
         /// Why.
         reason: Unpriced,
@@ -214,13 +214,13 @@ pub enum Refusal {
     Closed {
         /// "budget" or "stream".
         what: &'static str,
-        /// Its name.
+        /// Name of the stream.
         name: String,
     },
-    /// What was paid for a stream does not pay for its questions any more.
+    /// The payment for a stream pays for no more questions.
     #[error("the stream \"{stream}\" is over: {end:?}")]
     StreamOver {
-        /// Its name.
+        /// Name of the stream.
         stream: String,
         /// Why.
         end: StreamEnd,
@@ -242,7 +242,7 @@ pub enum Refusal {
 /// Why an opening of a stream pays for no more questions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StreamEnd {
-    /// It was opened once more, elsewhere.
+    /// The stream was opened once more, elsewhere.
     Elsewhere,
     /// Another policy came into force.
     Policy,
@@ -250,7 +250,7 @@ pub enum StreamEnd {
     Anew,
     /// The window of a budget that paid for it has ended.
     Window {
-        /// Its name.
+        /// Name of the budget.
         budget: String,
     },
 }
@@ -293,7 +293,7 @@ impl Refusal {
         matches!(self, Self::Away(_) | Self::Lost | Self::Unavailable(_))
     }
 
-    /// What the client reads.
+    /// The client's error.
     pub fn client(&self) -> ClientError {
         match self {
             Self::Exhausted(lacks) => {
@@ -390,7 +390,7 @@ pub fn decimal(units: u128, up: bool) -> String {
     format!("{whole}.{fraction:024}").trim_end_matches('0').to_owned()
 }
 
-/// What a budget lacks.
+/// The sum that a budget has no room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lacking {
     /// Room in a sum.

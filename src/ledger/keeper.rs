@@ -22,7 +22,7 @@ pub(super) struct Keeper {
     pub(super) now: i64,
     /// Reads of private rows, as this batch leaves them.
     pub(super) reads: Vec<PrivateRead>,
-    /// This batch has something to commit.
+    /// The batch has something to commit.
     pub(super) wrote: bool,
     /// The books may have what the log has not, or the other way round: they are read anew before they are used.
     stale: bool,
@@ -55,7 +55,7 @@ impl Keeper {
         Ok(keeper)
     }
 
-    /// Reads a log beside whoever serves from it.
+    /// Reads a log beside a process that serves from it.
     pub(super) fn read(location: &LedgerLocation) -> Result<Self, LedgerError> {
         let log = log::open_read_only(location)?;
         Self::load(log, Mark::find(location, false)?, location)
@@ -89,7 +89,7 @@ impl Keeper {
         self.first
     }
 
-    /// What the mark said when this was opened.
+    /// The mark's tip when this was opened.
     pub(super) fn seen(&self) -> Option<Tip> {
         self.mark.seen.map(|seen| seen.tip)
     }
@@ -147,7 +147,7 @@ impl Keeper {
         ended
     }
 
-    /// One batch of one entry, or of none.
+    /// Writes a batch of one entry, or of none.
     pub(super) fn write(
         &mut self,
         edit: impl FnOnce(&mut Books, i64) -> Result<Option<Entry>, LedgerError>,

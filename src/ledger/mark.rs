@@ -71,7 +71,7 @@ pub enum Mismatch {
     },
 }
 
-/// What a mark says.
+/// Contents of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Seen {
     /// Hash of the ledger's first entry, which has its random identity.
@@ -132,7 +132,7 @@ pub(super) struct Mark {
     turn: u64,
     /// Other processes may write to it: owners' tools beside a running proxy.
     shared: bool,
-    /// What it says, if that can be read.
+    /// Contents, if they can be read.
     pub(super) seen: Option<Seen>,
 }
 
@@ -243,7 +243,7 @@ fn known(file: File) -> std::io::Result<(File, (u64, u64))> {
     Ok((file, (found.dev(), found.ino())))
 }
 
-/// Where the mark of a ledger is.
+/// Path of a ledger's mark.
 pub(super) fn path(location: &LedgerLocation) -> GivenFile {
     let name = beside(location);
     match location {

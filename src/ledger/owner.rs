@@ -1,5 +1,5 @@
-//! What the owner of the data does with a ledger: read it beside a running server, prove it, grant, close, and accept
-//! what a policy forgets. Nothing here runs for a client.
+//! Tools of the owner of the data: reading a ledger beside a running server, proving it, granting,
+//! closing, and accepting what a policy forgets. Nothing here runs for a client.
 
 use super::books::{
     Accepted, Body, Books, BudgetSummary, Change, Close, Closed, End, Entry, Grant, Head, Restore,
@@ -20,7 +20,7 @@ pub struct Owner {
     keeper: Keeper,
 }
 
-/// What an owner knows of entries that are missing.
+/// Knowledge of an owner about entries that are missing.
 #[derive(Clone, Copy, Debug)]
 pub struct Missing<'a> {
     /// No statement among them cost more ε.
@@ -50,16 +50,16 @@ impl Missing<'_> {
     }
 }
 
-/// One entry, in words.
+/// An entry, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// Its number.
+    /// Number of the entry.
     pub id: i64,
     /// Microseconds since 1970.
     pub at: i64,
-    /// Who: a user, or an author.
+    /// User, or author.
     pub who: String,
-    /// What.
+    /// Deed, in words.
     pub what: String,
 }
 
@@ -74,7 +74,7 @@ pub fn verify(location: &LedgerLocation) -> Result<Head, LedgerError> {
 }
 
 impl Owner {
-    /// Opens a ledger for reading, beside whoever serves from it.
+    /// Opens a ledger for reading, beside a process that serves from it.
     pub fn read(location: &LedgerLocation) -> Result<Self, LedgerError> {
         Ok(Self { keeper: Keeper::read(location)? })
     }
@@ -110,12 +110,14 @@ impl Owner {
         Ok(owner.head())
     }
 
-    /// Goes on from a ledger that has lost entries, or of which nobody knows whether it has. What stands for them is charged
-    /// to every budget, and in a budget per user or role to each of them: so many statements of this ε and δ, or, where
-    /// that is not known, all that the budget has. Gives the entry that says so, in words.
+    /// Goes on from a ledger that has lost entries, or that may have. A charge in their place goes
+    /// to every budget, and in a budget per user or role to each of them: `n` statements of this ε
+    /// and δ, or, when that is not known, all that the budget has. Gives the entry that says so, in
+    /// words.
     ///
     /// # Errors
-    /// [`LedgerError::Impossible`] where nothing is missing, or fewer statements are named than are known to be missing.
+    /// [`LedgerError::Impossible`] where nothing is missing, or fewer statements are named than are
+    /// known to be missing.
     pub fn restore(
         location: &LedgerLocation,
         charge: Option<Missing<'_>>,
@@ -161,12 +163,13 @@ impl Owner {
         told.ok_or(LedgerError::NoBatch)
     }
 
-    /// What entries of an earlier pricing count for beyond what they paid, in words; nothing where there are none.
+    /// Entries of an earlier pricing that count for more than they paid, in words; nothing where
+    /// there are none.
     pub fn dearer(&self) -> Vec<String> {
         self.keeper.books.dearer()
     }
 
-    /// Where the entries end.
+    /// The end of the entries.
     pub fn head(&self) -> Head {
         self.keeper.books.head()
     }
@@ -220,7 +223,7 @@ impl Owner {
         Ok(())
     }
 
-    /// What a policy would change.
+    /// Changes that a policy would make.
     pub fn compare(&self, terms: &Terms) -> Result<Vec<Change>, LedgerError> {
         terms.check()?;
         let terms = terms.settled(&self.keeper.books);
@@ -387,7 +390,7 @@ pub(super) fn clock() -> i64 {
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
 }
 
-/// Who runs this program, as the operating system says.
+/// User of the operating system who runs this program.
 pub fn user() -> String {
     let named = ["SUDO_USER", "USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
     named.filter(|name| !name.is_empty()).unwrap_or_else(|| "unknown".into())

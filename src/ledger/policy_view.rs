@@ -1,4 +1,5 @@
-//! What of a policy the books depend on: budgets, who is protected, and whose the rows of each table are.
+//! Terms of a policy that the books depend on: budgets, who is protected, and whose the rows of
+//! each table are.
 
 use super::account::Account;
 use super::books::{self, Books, BudgetTerms, PUBLIC, TableTerms};
@@ -73,7 +74,7 @@ impl Terms {
         &self.terms
     }
 
-    /// That each budget has a filter.
+    /// Checks that each budget has a filter.
     pub(super) fn check(&self) -> Result<books::Terms, LedgerError> {
         for budget in &self.budgets {
             Account::new(budget)?;

@@ -1,4 +1,4 @@
-//! How the ledger does, for monitoring.
+//! Pulse of the ledger, for monitoring.
 
 use record::Histogram;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ impl Pulse {
         self.failures.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How long commits took, from the end of their decisions.
+    /// Times of commits, from the end of their decisions.
     pub fn commits(&self) -> &Arc<Histogram> {
         &self.commits
     }

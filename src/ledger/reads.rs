@@ -30,15 +30,15 @@ const DAY: i64 = 86_400_000_000;
 pub struct ReadTerms {
     /// Failures of a user in a day, reads under way among them.
     pub limit: u32,
-    /// After this a read that was not heard of is no longer taken for one under way: whoever made it is gone. It is
-    /// heard of three times as often.
+    /// Time after which a read that was not heard of is no longer taken for one under way: its
+    /// process is gone. It is heard of three times as often.
     pub lease: Duration,
 }
 
 /// Whether a user's next read may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It may.
+    /// The user may read.
     Free,
     /// All places that are left are those of reads under way.
     Full,
@@ -46,7 +46,7 @@ pub enum Standing {
     Suspended,
 }
 
-/// What the list says of a user.
+/// Standing of a user, by the list.
 pub(super) fn standing(reads: &[PrivateRead], user: &str, now: i64, limit: u32) -> Standing {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let counts = |r: &&PrivateRead| r.user == user && !is_past(r, now) && (r.failed || r.until > now);
@@ -174,17 +174,17 @@ impl ReadPlace {
         self.began = true;
     }
 
-    /// It ended for a reason that rows have no part in.
+    /// Notes that the read ended for a reason that rows have no part in.
     pub fn never_failed(&mut self) {
         self.began = false;
     }
 
-    /// Its rows are here, and they are such as were expected.
+    /// Notes that rows have arrived, and are such as were expected.
     pub fn ended_well(mut self) {
         self.began = false;
     }
 
-    /// It was not reserved.
+    /// Notes that the place was not reserved.
     pub(super) fn never_was(mut self) {
         if let Some(id) = self.id.take() {
             self.held.places().ids.remove(&id);
@@ -217,7 +217,7 @@ pub(super) fn refuse_suspended(standing: Standing) -> Result<(), Refusal> {
     }
 }
 
-/// What a reservation says of a read.
+/// Entry of the list for a read.
 pub(super) fn reserved(id: &str, user: &str, now: i64, terms: ReadTerms) -> PrivateRead {
     let lease = super::micros(terms.lease);
     PrivateRead {

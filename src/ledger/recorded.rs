@@ -6,27 +6,27 @@ use super::error::LedgerError;
 use super::owner::{Owner, told};
 use std::collections::HashMap;
 
-/// One entry.
+/// An entry, as readers of the books see it.
 #[derive(Clone, Debug)]
 pub struct Recorded {
-    /// Its number.
+    /// Number of the entry.
     pub id: i64,
     /// Microseconds since 1970.
     pub at: i64,
-    /// Who: a user, or an author.
+    /// User, or author.
     pub who: String,
-    /// What.
+    /// Deed.
     pub deed: Deed,
 }
 
-/// What an entry says.
+/// Deed of an entry.
 #[derive(Clone, Debug)]
 pub enum Deed {
     /// A statement that was paid for.
     Paid(Box<Paid>),
     /// An answer that was given again for nothing: the first letters of the statement's hash.
     Again(String),
-    /// What an owner did, in words.
+    /// Deed of an owner, in words.
     Other(String),
 }
 
@@ -41,13 +41,14 @@ pub struct Paid {
     pub tables: Option<Vec<String>>,
     /// The stream that it opened.
     pub stream: Option<String>,
-    /// What the database was sent, where the policy wants it written.
+    /// Text that the database was sent, where the policy wants it written.
     pub text: Option<String>,
-    /// What it took from each budget that is in force.
+    /// Shares of each budget that is in force.
     pub from: Vec<Taken>,
 }
 
-/// What a statement took from one budget, measured against the limit that the budget has now, with what was granted.
+/// Share that a statement took of one budget, measured against the limit that the budget has now,
+/// with what was granted.
 #[derive(Clone, Debug)]
 pub struct Taken {
     /// The budget's name.

@@ -56,9 +56,9 @@ fn more(n: u128, paid: bool) -> String {
 }
 
 impl BudgetState {
-    /// What a charge takes, and what is left: `0.4 % of your budget "analyst" (this month)`, and
-    /// `96.1 % left, about 240 questions like this`; `paid`: it is taken already. The error is why it cannot be paid from this
-    /// budget.
+    /// Price of a charge and the rest of the budget, in words: `0.4 % of your budget "analyst"
+    /// (this month)`, and `96.1 % left, about 240 questions like this`; `paid`: it is taken
+    /// already. The error is why it cannot be paid from this budget.
     pub fn told(&self, charge: &Charge, paid: bool) -> Result<(String, String), String> {
         let price = self.counter.price(charge).map_err(|why| why.to_string())?;
         let share = self.counter.share(&self.spent, &price);

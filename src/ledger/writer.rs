@@ -20,7 +20,7 @@ const BATCH: usize = 256;
 /// The name of the read that a probe notes: no read has one of so few digits.
 const PROBE: &str = "probe";
 
-/// What came of [`Request::Pay`].
+/// Outcome of [`Request::Pay`].
 pub(super) enum Paid {
     /// The entry, and the budgets after it.
     Fresh(i64, Vec<BudgetState>),
@@ -43,7 +43,7 @@ pub(super) enum Request {
     Pay { ask: Box<Ask>, lease: i64, read: Option<ReadTerms>, reply: Reply<Paid> },
     /// A read that was paid for before. What comes of it is not waited for on disk.
     Reserve { id: String, user: String, claim: Option<Claim>, terms: ReadTerms, reply: Reply<Standing> },
-    /// What came of a read. Nobody waits for it.
+    /// Change of a read. Nobody waits for it.
     Note { change: ReadChange, limit: u32 },
     /// Reads that are still under way.
     Renew { reads: Vec<String>, lease: i64 },

@@ -15,7 +15,7 @@ pub(crate) const VERSION: u32 = 1;
 /// The largest number of microseconds that JSON readers hold exactly: a moment in 2255.
 const LATEST: i64 = 1 << 53;
 
-/// One entry.
+/// An entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Entry {
@@ -25,7 +25,7 @@ pub(crate) struct Entry {
     pub(crate) what: Body,
 }
 
-/// What happened.
+/// Contents of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Body {
@@ -59,14 +59,14 @@ pub(crate) struct Accepted {
     pub(crate) reason: String,
 }
 
-/// What of a policy the books depend on.
+/// Terms of a policy that the books depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Terms {
     /// Hash of what changes the meaning of an answer; None when nobody has checked the policy against a database.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) version: Option<String>,
-    /// Which database of which server the tables are of; None where no server was asked.
+    /// Server and database of the tables; None where no server was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) data: Option<String>,
     /// Table and column of who is protected.
@@ -134,7 +134,7 @@ pub(crate) struct Debit {
     /// The stream that this opens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) stream: Option<String>,
-    /// What the database was sent, where the policy wants it written.
+    /// Text that the database was sent, where the policy wants it written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) text: Option<String>,
 }
@@ -200,7 +200,7 @@ pub(crate) struct Close {
     pub(crate) reason: String,
 }
 
-/// What has ended.
+/// Things that have ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Closed {
@@ -217,15 +217,15 @@ pub(crate) struct Restore {
     pub(crate) expected: Option<End>,
     /// The last one that was found: the one before this.
     pub(crate) found: End,
-    /// What stands for all that was lost, in every budget, for each of its owners; None where nobody knows: then all that
-    /// each has counts as spent.
+    /// Charge for all that was lost, in every budget, for each of its owners; None where it is
+    /// unknown: then all that each has counts as spent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) charge: Option<Charged>,
     pub(crate) author: String,
     pub(crate) reason: String,
 }
 
-/// Where a chain ends.
+/// End of a chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct End {

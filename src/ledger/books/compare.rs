@@ -5,25 +5,25 @@ use crate::account::{Counter, Granted};
 use policy::{Accounting, Scope, Window};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What [`super::body::TableTerms::rows`] says of a public table.
+/// Value of [`super::body::TableTerms::rows`] for a public table.
 pub(crate) const PUBLIC: &str = "public";
 
-/// One difference, in words.
+/// A difference, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// What has changed.
+    /// The difference.
     pub what: String,
     /// Why it is not taken over without being accepted; None where nothing is forgotten.
     pub forgets: Option<String>,
-    /// What starts anew with it.
+    /// Spending that starts anew with it.
     pub(super) anew: Anew,
 }
 
-/// What starts anew: it was spent on somebody else's privacy.
+/// Spending that starts anew: it was on somebody else's privacy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Anew {
     Nothing,
-    /// What was spent on statements that read this table and no other.
+    /// Spending on statements that read this table and no other.
     Table(String),
     Everything,
 }
@@ -43,7 +43,7 @@ impl Known {
     }
 }
 
-/// What a change of budgets is judged by.
+/// Facts that a change of budgets is judged by.
 pub(super) struct Past<'a> {
     pub(super) known: &'a Known,
     /// Budgets that the owner has closed.
@@ -52,7 +52,7 @@ pub(super) struct Past<'a> {
     pub(super) charged: bool,
     /// Budgets in force of which something is spent in the present window.
     pub(super) spent: BTreeSet<&'a str>,
-    /// What was granted of budgets in force, to each owner.
+    /// Grants of budgets in force, to each owner.
     pub(super) granted: Vec<(&'a str, Granted)>,
     pub(super) measure: Measure,
 }
@@ -67,7 +67,7 @@ pub(super) enum Measure {
     Keys,
 }
 
-/// What differs.
+/// Differences between old and new terms.
 pub(super) fn compare(old: &Terms, past: &Past<'_>, new: &Terms) -> Vec<Change> {
     let mut changes = Vec::new();
     // Where there was no unit, nobody's rows were read.

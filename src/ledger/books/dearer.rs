@@ -1,19 +1,21 @@
 //! Entries of an earlier pricing that count for more than was debited.
 //!
-//! Laplace noise was once priced as so many uses of the change in one group, where a unit could bring all of them to one group. Which of
-//! both an entry was, it does not say: it counts as one use of the product ([`crate::entry`]), in every budget that was debited for it.
+//! Laplace noise was once priced as a number of uses of the change in one group, where a unit could
+//! bring all of them to one group. An entry does not say which of both it was: it counts as one use
+//! of the product ([`crate::entry`]), in every budget that was debited for it.
 
 use super::body::Debit;
 use crate::account::{Amount, Counter};
 use dp::Unpriced;
 use std::collections::BTreeMap;
 
-/// What such entries are, by budget.
+/// Such entries, by budget.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dearer(BTreeMap<String, Vec<i64>>);
 
 impl Dearer {
-    /// What an entry counts for in a budget: what it paid, or what it costs as it is read now, whichever is more.
+    /// Amount that an entry counts for in a budget: what it paid, or what it costs as it is read
+    /// now, whichever is more.
     pub(super) fn counted(
         &mut self,
         id: i64,

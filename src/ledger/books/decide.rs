@@ -9,7 +9,7 @@ use answer::Identity;
 use dp::Charge;
 use std::sync::Arc;
 
-/// What somebody wants to be charged for.
+/// A question: what a client wants to be charged for.
 #[derive(Clone, Debug)]
 pub(crate) struct Ask {
     pub(crate) who: Identity,
@@ -184,7 +184,7 @@ impl Books {
         Ok(())
     }
 
-    /// What a statement draws on.
+    /// Accounts that a statement draws on.
     pub(super) fn matches(
         &self,
         user: &str,
@@ -213,14 +213,14 @@ impl Books {
         Err(Refusal::NoBudget { user: user.to_owned() })
     }
 
-    /// What is spent in a window.
+    /// Spending in a window.
     pub(super) fn spent(&self, key: &Key, window: Option<i64>) -> Amount {
         let sum = self.sums.get(key).filter(|sum| sum.window == window).map(|sum| sum.spent.clone());
         let nothing = || self.accounts.get(key.0).map(|a| self.base(a, window));
         sum.or_else(nothing).unwrap_or(Amount::Cost(Box::default()))
     }
 
-    /// What was granted to one owner of an account, in a window.
+    /// Grants to one owner of an account, in a window.
     pub(super) fn granted(&self, key: &Key, window: Option<i64>) -> Vec<Granted> {
         let Some(account) = self.accounts.get(key.0) else { return Vec::new() };
         let applies = |g: &&super::Granted| {
@@ -231,7 +231,7 @@ impl Books {
         self.grants.iter().filter(applies).map(|g| g.more.clone()).collect()
     }
 
-    /// How an account counts for one owner, with what was granted.
+    /// The counter of an account for one owner, with what was granted.
     pub(super) fn counter(&mut self, key: &Key, window: Option<i64>) -> Counter {
         let Some(account) = self.accounts.get(key.0) else {
             // No such account: one that admits nothing.
@@ -251,7 +251,7 @@ impl Books {
         counter
     }
 
-    /// What a charge costs in each account.
+    /// Prices of a charge in each account.
     pub(super) fn prices(&mut self, key: &str, charge: &Charge) -> Arc<Prices> {
         let number = self.history.known(key);
         if let Some(prices) = number.and_then(|n| self.prices.get(&n)) {

@@ -1,8 +1,9 @@
-//! What was ever charged, in a form that a budget of tomorrow can be charged with: how often which charge, by whom, over
-//! which tables, on which day.
+//! History of charges, in a form that a budget of tomorrow can be charged with: how often which
+//! charge, by whom, over which tables, on which day.
 //!
-//! Days are enough: windows begin at midnight. Statements repeat, so this is much smaller than the entries; prices are
-//! computed when a budget asks, and a charge's price times its number is the sum of its prices exactly.
+//! Days are enough: windows begin at midnight. Statements repeat, so this is much smaller than the
+//! entries; prices are computed when a budget asks, and a charge's price times its number is the
+//! sum of its prices exactly.
 
 use crate::account::{Account, Amount};
 use dp::Charge;
@@ -97,8 +98,8 @@ impl History {
         *self.counts.entry(bucket).or_default() += 1;
     }
 
-    /// What an account would have been charged up to now, in the window of `at`, by owner. An error is why a charge has
-    /// no price there.
+    /// Amounts that an account would have been charged up to now, in the window of `at`, by owner.
+    /// An error is why a charge has no price there.
     pub(super) fn sums(&self, account: &Account, at: i64) -> Result<HashMap<Arc<str>, Amount>, dp::Unpriced> {
         let since = account.window(at).map(|start| start.div_euclid(DAY));
         let mut prices: HashMap<u32, Amount> = HashMap::new();

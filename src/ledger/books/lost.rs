@@ -12,7 +12,7 @@ use policy::Scope;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What stands for entries that were lost.
+/// Stand-in for entries that were lost.
 #[derive(Clone, Debug)]
 pub(super) struct Lost {
     at: i64,
@@ -22,7 +22,7 @@ pub(super) struct Lost {
     full: Vec<(String, Amount)>,
 }
 
-/// Where the chain was mended.
+/// Place where the chain was mended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mend {
     id: i64,
@@ -70,7 +70,7 @@ impl Books {
         owners
     }
 
-    /// What an owner has spent who asked for nothing yet: nothing, and what stands for lost entries.
+    /// Spending of an owner who asked for nothing yet: nothing, and the stand-in for lost entries.
     pub(super) fn base(&self, account: &Account, window: Option<i64>) -> Amount {
         let lost = self.lost.iter().filter(|lost| account.window(lost.at) == window);
         lost.fold(account.counter.nothing(), |spent, lost| {
@@ -85,7 +85,7 @@ impl Books {
         self.lost.iter_mut().for_each(|lost| lost.full.retain(|(name, _)| name != budget));
     }
 
-    /// Another unit: what was lost was spent on somebody else's privacy.
+    /// Forgets lost entries for another unit: they were spent on somebody else's privacy.
     pub(super) fn forget_lost(&mut self) {
         self.lost.clear();
     }

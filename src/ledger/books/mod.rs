@@ -35,20 +35,20 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("entry {id} does not follow from those before it: {why}")]
 pub struct Wrong {
-    /// Its number.
+    /// Number of the entry.
     pub id: i64,
-    /// What is wrong with it.
+    /// The mistake in it.
     pub why: String,
 }
 
-/// Where the entries end.
+/// End of the entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// Number of the last entry; 0 where there is none.
     pub id: i64,
-    /// Its hash.
+    /// Hash of the last entry.
     pub hash: [u8; 32],
-    /// Its time, in microseconds since 1970.
+    /// Time of the last entry, in microseconds since 1970.
     pub at: i64,
 }
 
@@ -166,7 +166,7 @@ impl Books {
         }
     }
 
-    /// Where the chain ends.
+    /// End of the chain.
     pub(super) fn head(&self) -> Head {
         self.head
     }
@@ -176,7 +176,7 @@ impl Books {
         self.terms.as_ref()
     }
 
-    /// How often the data have been declared new.
+    /// Number of times that the data have been declared new.
     pub(super) fn epoch(&self) -> u64 {
         self.epoch
     }
@@ -211,7 +211,7 @@ impl Books {
         clock.max(self.head.at)
     }
 
-    /// What differs in a policy from the one in force.
+    /// Differences of a policy from the one in force.
     pub(super) fn compare(&self, new: &Terms, at: i64) -> Vec<Change> {
         self.compare_by(new, at, compare::Measure::Coordinates)
     }

@@ -343,7 +343,8 @@ impl Books {
         }
     }
 
-    /// Nobody else has this ledger: what was paid for and is not kept never will be.
+    /// Notes that nobody else has this ledger: an answer that is paid for and not kept never will
+    /// be.
     pub(crate) fn alone(&mut self) {
         self.pending.clear();
     }

@@ -1,4 +1,4 @@
-//! What the books show: to users their budgets and their own statements, to the owner everything.
+//! Reports of the books: to users their budgets and their own statements, to the owner everything.
 
 use super::body::BudgetTerms;
 use super::{Books, Key};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Statements of each user that are remembered, at least; the entries have them all.
 pub(super) const KEPT: usize = 1000;
 
-/// One statement of a user.
+/// A statement of a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// Number of the entry.
@@ -26,9 +26,9 @@ pub struct Line {
     pub epsilon: Ratio,
     /// δ of group selection.
     pub selection_delta: Ratio,
-    /// It was an answer given again.
+    /// The answer was given again.
     pub cached: bool,
-    /// What each budget was debited.
+    /// Debits of each budget.
     pub(super) paid: Vec<(String, Price)>,
 }
 
@@ -55,12 +55,12 @@ impl Price {
 }
 
 impl Line {
-    /// What [`Self::statement`] is the text of.
+    /// Hash that [`Self::statement`] is the text of.
     pub fn hash(&self) -> [u8; 32] {
         crate::entry::unhex(&self.statement).unwrap_or_default()
     }
 
-    /// What each budget was debited, in words; None for what was free.
+    /// Debits of each budget, in words; None for a free answer.
     pub fn price(&self) -> Option<String> {
         let price = |(budget, price): &(String, Price)| match price {
             Price::Sum(symbol, units) => format!("{budget}: {symbol} = {}", decimal(*units, true)),
@@ -70,7 +70,7 @@ impl Line {
     }
 }
 
-/// One owner's share of a budget, for the owner of the data.
+/// An owner's share of a budget, for the owner of the data.
 #[derive(Clone, Debug)]
 pub struct Share {
     /// User or role; empty for everybody.
@@ -84,18 +84,19 @@ pub struct Share {
 pub struct BudgetSummary {
     /// As the policy in force has it.
     pub budget: Arc<Budget>,
-    /// How it counts, without grants.
+    /// The counter, without grants.
     pub counter: Counter,
     /// The owner closed it.
     pub closed: bool,
     /// When its next window begins, in microseconds since 1970.
     pub next: Option<i64>,
-    /// Who has spent or was granted something.
+    /// Owners who have spent or were granted something.
     pub shares: Vec<Share>,
 }
 
 impl Books {
-    /// What entries of an earlier pricing count for beyond what they paid, in words; nothing where there are none.
+    /// Entries of an earlier pricing that count for more than they paid, in words; nothing where
+    /// there are none.
     pub(crate) fn dearer(&self) -> Vec<String> {
         self.dearer.told()
     }
@@ -107,7 +108,7 @@ impl Books {
         matches.into_iter().filter_map(|m| self.state(&m.key, m.window, at)).collect()
     }
 
-    /// Those that a debit was paid from, after it.
+    /// States of the budgets that a debit was paid from, after it.
     pub(crate) fn states_of(&mut self, debit: &super::Debit, at: i64) -> Vec<BudgetState> {
         let matches = self.matches(&debit.user, debit.role.as_deref(), debit.tables.as_deref(), at);
         matches.into_iter().filter_map(|m| self.state(&m.key, m.window, at)).collect()
@@ -159,7 +160,7 @@ impl Books {
         summaries
     }
 
-    /// How a budget in force counts for one owner, in a window, with what was granted there.
+    /// The counter of a budget in force for one owner, in a window, with what was granted there.
     pub(crate) fn counter_of(&mut self, budget: &str, owner: &str, window: Option<i64>) -> Option<Counter> {
         let index = self.accounts.iter().position(|a| a.budget.name == budget)?;
         Some(self.counter(&(index, owner.into()), window))

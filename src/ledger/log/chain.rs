@@ -3,10 +3,10 @@
 use crate::error::LedgerError;
 use sha2::{Digest, Sha256};
 
-/// What stands for the hash before the first row.
+/// Hash before the first row.
 pub const GENESIS: [u8; 32] = *b"noisegate: before the first row.";
 
-/// One row. `hash` = SHA-256(hash of the row before ‖ `id` as 8 bytes, big-endian ‖ `body`).
+/// A row. `hash` = SHA-256(hash of the row before ‖ `id` as 8 bytes, big-endian ‖ `body`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// 1, 2, 3, … without a gap.
@@ -85,7 +85,7 @@ impl Tip {
         Ok(())
     }
 
-    /// Where the rows end, the head must say so.
+    /// Checks that rows end at the head's row.
     pub(super) fn ends_at(&self, head: &Self) -> Result<(), Broken> {
         match () {
             () if self == head => Ok(()),
@@ -124,7 +124,7 @@ impl Walk {
     }
 }
 
-/// What was read at the start of a batch.
+/// Rows that were read at the start of a batch.
 pub(super) struct Read {
     /// The row after which was read; 0 for all.
     pub(super) from: i64,
@@ -139,7 +139,7 @@ pub(super) struct Read {
 /// Why a log cannot go on from where this process is.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Gap {
-    /// What this process has seen is not there.
+    /// Rows that this process has seen are not there.
     Behind,
     /// The chain is not one.
     Broken(Broken),

@@ -1,9 +1,9 @@
-//! Where the ledger's rows live: an append-only list in a hash chain, and beside it the shelf of stored releases and the
-//! list of reads that have not ended well.
+//! Logs of ledgers: an append-only list in a hash chain, and beside it the shelf of stored releases
+//! and the list of reads that have not ended well.
 //!
-//! A [`Log`] is one of two stores with the same contract: a SQLite file for one proxy, a PostgreSQL schema that any
-//! number of proxies share. All calls block: the ledger's writer thread makes them, and the owner's tools. What a row
-//! means (budgets, prices, windows) is not known here.
+//! A [`Log`] is one of two stores with the same contract: a SQLite file for one proxy, a PostgreSQL
+//! schema that any number of proxies share. All calls block: the ledger's writer thread makes them,
+//! and the owner's tools. The meaning of a row (budgets, prices, windows) is not known here.
 
 mod chain;
 mod postgres;
@@ -18,10 +18,10 @@ pub use sqlite::Sqlite;
 use super::error::LedgerError;
 use policy::LedgerLocation;
 
-/// What is told of each row that is read. An error of its own ends the reading.
+/// A visitor of each row that is read. An error of its own ends the reading.
 pub type Visit<'a> = &'a mut dyn FnMut(&Row) -> Result<(), LedgerError>;
 
-/// What a batch starts from.
+/// The start of a batch.
 #[derive(Debug)]
 pub struct Begun {
     /// Every row after the one that was asked for, in order and proven to be of the chain.
@@ -35,26 +35,26 @@ pub struct Begun {
 /// A read of private rows, from its debit on and until it has ended well.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrivateRead {
-    /// Its own name.
+    /// Name of the read.
     pub id: String,
-    /// Who reads.
+    /// User who reads.
     pub user: String,
     /// When it was reserved, in microseconds since 1970.
     pub began: i64,
     /// When it is no longer under way, if nothing is heard of it until then.
     pub until: i64,
-    /// It did not end well.
+    /// The read did not end well.
     pub failed: bool,
 }
 
-/// What happens to a read.
+/// A change of a read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadChange {
-    /// It may begin.
+    /// The read may begin.
     Reserve(PrivateRead),
-    /// It failed, or nobody waited for its end.
+    /// The read failed, or nobody waited for its end.
     Fail(String),
-    /// It ended well, never began, or was long ago.
+    /// The read ended well, never began, or was long ago.
     Remove(String),
 }
 
@@ -65,11 +65,11 @@ pub struct Kept {
     pub entry: i64,
     /// The data epoch that it was stored under.
     pub epoch: i64,
-    /// What was stored.
+    /// Bytes that were stored.
     pub bytes: Vec<u8>,
 }
 
-/// Which stored releases are forgotten.
+/// Stored releases that are forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forget {
     /// The one with this key.
@@ -166,7 +166,8 @@ pub fn open(location: &LedgerLocation) -> Result<Box<dyn Log>, LedgerError> {
     })
 }
 
-/// Opens a log for reading, beside whoever serves from it. Nothing is proven until [`Log::replay`] is called.
+/// Opens a log for reading, beside a process that serves from it. Nothing is proven until
+/// [`Log::replay`] is called.
 pub fn open_read_only(location: &LedgerLocation) -> Result<Box<dyn Log>, LedgerError> {
     Ok(match location {
         LedgerLocation::Sqlite(path) => Box::new(Sqlite::open_read_only(path)?),

@@ -1,8 +1,9 @@
 //! The log in a PostgreSQL schema, for any number of processes.
 //!
-//! Whoever appends holds the lock of the head's one row from `begin` to the end of its transaction, and so knows every
-//! row before its own. A batch is two round trips: one reads what others have appended, one writes and commits. Each
-//! batch proves that what this process has seen is there still.
+//! A process that appends holds the lock of the head's one row from `begin` to the end of its
+//! transaction, and so knows every row before its own. A batch is two round trips: one reads what
+//! others have appended, one writes and commits. Each batch proves that what this process has seen
+//! is there still.
 
 mod create;
 mod reads;

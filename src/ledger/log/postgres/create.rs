@@ -1,4 +1,4 @@
-//! How a ledger is made in a database, and whether one is there.
+//! Creation of a ledger in a database, and the check for one.
 
 use super::schema::{Names, VERSION};
 use super::server::Server;

@@ -13,7 +13,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinHandle;
 use tokio_postgres::{Client, Statement};
 
-/// Where the ledger is, and how it is reached.
+/// Server of the ledger, and the way to it.
 pub(super) struct Server {
     login: Login,
     pub(super) names: Names,

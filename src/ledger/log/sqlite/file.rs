@@ -64,7 +64,7 @@ fn file_id(found: std::io::Result<std::fs::Metadata>) -> Option<FileId> {
     found.ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// Where the ledger is.
+/// Place of the ledger.
 pub(super) struct Place {
     pub(super) path: GivenFile,
     /// The files that the connection has open.
