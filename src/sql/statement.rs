@@ -2,8 +2,9 @@
 
 use super::command::Syntax;
 use super::insert::Insert;
+use super::lines::Lines;
 use super::names::fold;
-use super::parse::{Lines, Parsed};
+use super::parse::Parsed;
 use super::read_only::read_only;
 use super::resolve::{cast_type, element_type};
 use super::session::{self, SessionStatement};

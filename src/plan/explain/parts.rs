@@ -15,7 +15,7 @@ use dp::suspicion::Meaning;
 use dp::{self, Charge, Distribution, Notion, Ratio, Weights};
 use policy::{Policy, Privacy};
 use sql::ast::{Aggregate, BindingId, Bindings, Expr, ExprKind, Origin, Rule};
-use sql::names::output_name;
+use sql::output::output_name;
 
 /// What is paid for and read first, and what it costs.
 pub(super) fn stages(out: &mut Vec<String>, plan: &Plan, charge: &Charge) {

@@ -11,7 +11,7 @@ use crate::words::short;
 use bigdecimal::{BigDecimal, RoundingMode};
 use policy::Policy;
 use sql::ast::{Aggregate, Expr, ExprKind};
-use sql::names::derive;
+use sql::output::derive;
 
 /// How wrong the answer will be, and what is cut; of what costs nothing, what it is.
 pub fn sentences(plan: &Plan, policy: &Policy) -> Vec<String> {
