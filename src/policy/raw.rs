@@ -16,13 +16,12 @@ use super::model::{
 use super::raw_table::RawTable;
 use super::reader::Section;
 use super::role;
-use super::server;
 use super::stream;
 use super::tables::tables;
 use super::traces;
 use super::users;
 use super::view;
-use super::{listen, log};
+use super::{backend, ledger, limits, listen, log};
 use std::path::Path;
 use toml::de::DeTable;
 
@@ -235,9 +234,9 @@ impl RawPolicy {
         let log = log::log(&root, f);
         let console = console::console(&root, server.tls.is_some(), f);
         let metrics = metrics::metrics(&root, server.tls.is_some(), f);
-        let backend = server::backend(&root, file, base, f);
-        let ledger = server::ledger(&root, base, f);
-        let ledger_text = server::ledger_text(&root, f);
+        let backend = backend::backend(&root, file, base, f);
+        let ledger = ledger::ledger(&root, base, f);
+        let ledger_text = ledger::ledger_text(&root, f);
         let traces = traces::traces(&root, ledger_text, f);
         let statement = budget::statement(&root, f);
         let budgets = budget::budgets(&root, &statement, f);
@@ -245,7 +244,7 @@ impl RawPolicy {
         let users = users::users(&root, base, &server, f);
         let roles = role::roles(&root, backend.as_ref(), &server, f);
         let access = access::access(&root, &users, f);
-        let limits = server::limits(&root, f);
+        let limits = limits::limits(&root, f);
         let cache = cache::cache(&root, base, f);
         let answers = answers::answers(&root, f);
         let tables = tables(&root, f);

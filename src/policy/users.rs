@@ -5,7 +5,7 @@ use super::error::{Findings, Span};
 use super::keys::{Key, Keys, REQUIRED};
 use super::model::{AuthQuery, Server, User};
 use super::reader::{Section, shorten};
-use super::server::url;
+use super::url::url;
 use super::userlist;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
