@@ -14,90 +14,30 @@ use std::time::Duration;
 pub(super) const BACKEND: Keys = Keys {
     section: "[backend]",
     list: &[
-        Key {
-            name: "url",
-            ty: "URL",
-            default: REQUIRED,
-            example: "\"postgres://noisegate@127.0.0.1/bikes\"",
-            purpose: "The database, by the login that reads the policy's tables. `sslmode` and its kin are [libpq's](operations.md#tls-to-the-database).",
-        },
-        Key {
-            name: "finish_url",
-            ty: "URL",
-            default: REQUIRED,
-            example: "\"postgres://noisegate_finish@127.0.0.1/bikes\"",
-            purpose: "The same database, by another login, which reads public tables only.",
-        },
-        Key {
-            name: "passthrough_url",
-            ty: "URL",
-            default: "none",
-            example: "\"postgres://owner@127.0.0.1/bikes\"",
-            purpose: "The same database, by a third login, which reads for roles with `mode = \"passthrough\"` and nobody else.",
-        },
-        Key {
-            name: "collect_url",
-            ty: "URL",
-            default: "none",
-            example: "\"postgres://noisegate_collect@127.0.0.1/bikes\"",
-            purpose: "The same database, by a login that may INSERT into the tables of `[collect]`, and nothing else. They need it.",
-        },
-        Key {
-            name: "password_file",
-            ty: "path",
-            default: "the file that the variable `PGPASSFILE` names",
-            example: "\"noisegate.pgpass\"",
-            purpose: "Passwords for URLs that have none, in libpq's format `host:port:database:user:password`; only its owner may read it.",
-        },
-        Key {
-            name: "pool",
-            ty: "whole number, 1 to 1000",
-            default: "8",
-            example: "16",
-            purpose: "Connections of each login. The finish login has a quarter more, for typing statements.",
-        },
-        Key {
-            name: "pool_per_user",
-            ty: "whole number, 1 to `pool`",
-            default: "half of `pool`",
-            example: "4",
-            purpose: "Statements of one user that run at once on each login; others of the user wait.",
-        },
-        Key {
-            name: "pool_per_user_steady",
-            ty: "whole number, 1 to `pool_per_user`",
-            default: "a quarter of `pool_per_user`",
-            example: "2",
-            purpose: "The same for a user whose statements have kept more than so many running for a quarter of a minute, as long as others ask, too.",
-        },
-        Key {
-            name: "public_timeout",
-            ty: "time span",
-            default: "\"20s\", or `statement_timeout` where that is shorter",
-            example: "\"1min\"",
-            purpose: "Longest time that a statement over public tables alone may take on the database, and that its reader may take nothing.",
-        },
-        Key {
-            name: "statement_timeout",
-            ty: "time span",
-            default: "\"60s\"",
-            example: "\"5min\"",
-            purpose: "Longest time that one statement may take on the database.",
-        },
-        Key {
-            name: "work_mem",
-            ty: "size: kB, MB, GB",
-            default: "32MB, less where `pool` is over 8: 256 MB in all",
-            example: "\"64MB\"",
-            purpose: "Memory of sessions that read private rows.",
-        },
-        Key {
-            name: "schema",
-            ty: "path",
-            default: "the policy's name with the ending `.schema.json`",
-            example: "\"bikes.schema.json\"",
-            purpose: "The schema's snapshot, which `check --write-schema` writes, and `explain` and `check` read without the database.",
-        },
+        Key::of("url", "URL", REQUIRED, "\"postgres://noisegate@127.0.0.1/bikes\"")
+            .says("The database, by the login that reads the policy's tables. `sslmode` and its kin are [libpq's](operations.md#tls-to-the-database)."),
+        Key::of("finish_url", "URL", REQUIRED, "\"postgres://noisegate_finish@127.0.0.1/bikes\"")
+            .says("The same database, by another login, which reads public tables only."),
+        Key::of("passthrough_url", "URL", "none", "\"postgres://owner@127.0.0.1/bikes\"")
+            .says("The same database, by a third login, which reads for roles with `mode = \"passthrough\"` and nobody else."),
+        Key::of("collect_url", "URL", "none", "\"postgres://noisegate_collect@127.0.0.1/bikes\"")
+            .says("The same database, by a login that may INSERT into the tables of `[collect]`, and nothing else. They need it."),
+        Key::of("password_file", "path", "the file that the variable `PGPASSFILE` names", "\"noisegate.pgpass\"")
+            .says("Passwords for URLs that have none, in libpq's format `host:port:database:user:password`; only its owner may read it."),
+        Key::of("pool", "whole number, 1 to 1000", "8", "16")
+            .says("Connections of each login. The finish login has a quarter more, for typing statements."),
+        Key::of("pool_per_user", "whole number, 1 to `pool`", "half of `pool`", "4")
+            .says("Statements of one user that run at once on each login; others of the user wait."),
+        Key::of("pool_per_user_steady", "whole number, 1 to `pool_per_user`", "a quarter of `pool_per_user`", "2")
+            .says("The same for a user whose statements have kept more than so many running for a quarter of a minute, as long as others ask, too."),
+        Key::of("public_timeout", "time span", "\"20s\", or `statement_timeout` where that is shorter", "\"1min\"")
+            .says("Longest time that a statement over public tables alone may take on the database, and that its reader may take nothing."),
+        Key::of("statement_timeout", "time span", "\"60s\"", "\"5min\"")
+            .says("Longest time that one statement may take on the database."),
+        Key::of("work_mem", "size: kB, MB, GB", "32MB, less where `pool` is over 8: 256 MB in all", "\"64MB\"")
+            .says("Memory of sessions that read private rows."),
+        Key::of("schema", "path", "the policy's name with the ending `.schema.json`", "\"bikes.schema.json\"")
+            .says("The schema's snapshot, which `check --write-schema` writes, and `explain` and `check` read without the database."),
     ],
     later: &[],
 };

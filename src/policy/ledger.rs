@@ -34,48 +34,18 @@ impl fmt::Display for LedgerDatabase {
 pub(super) const LEDGER: Keys = Keys {
     section: "[ledger]",
     list: &[
-        Key {
-            name: "url",
-            ty: "`sqlite:` and a path, or a `postgres://` URL",
-            default: REQUIRED,
-            example: "\"sqlite:noisegate.db\"",
-            purpose: "What keeps the budgets, made by `noisegate budget create`: a file for one proxy, or a database that any number of proxies share.",
-        },
-        Key {
-            name: "schema",
-            ty: "string",
-            default: "\"noisegate_ledger\"",
-            example: "\"books\"",
-            purpose: "The schema of a ledger in PostgreSQL; nothing else is in it.",
-        },
-        Key {
-            name: "password_file",
-            ty: "path",
-            default: "the file that the variable `PGPASSFILE` names",
-            example: "\"ledger.pgpass\"",
-            purpose: "The password of a ledger in PostgreSQL whose URL has none, as in `[backend]`.",
-        },
-        Key {
-            name: "timeout",
-            ty: "time span",
-            default: "\"10s\"",
-            example: "\"2s\"",
-            purpose: "What a ledger in PostgreSQL gets to answer; then statements are refused (57P03).",
-        },
-        Key {
-            name: "mark",
-            ty: "path",
-            default: "the file `noisegate.mark` beside the policy",
-            example: "\"/var/lib/noisegate/ledger.mark\"",
-            purpose: "Where this proxy notes which entry of a ledger in PostgreSQL is the last, so that a restore that lost some is noticed. On its own disk, where it may write; that of a file is beside it, with `-mark` after its name.",
-        },
-        Key {
-            name: "text",
-            ty: "boolean",
-            default: "false",
-            example: "true",
-            purpose: "Entries hold the text that the database was sent, with the constants that analysts wrote; without it, a hash. The console shows owners the texts of statements, too.",
-        },
+        Key::of("url", "`sqlite:` and a path, or a `postgres://` URL", REQUIRED, "\"sqlite:noisegate.db\"")
+            .says("What keeps the budgets, made by `noisegate budget create`: a file for one proxy, or a database that any number of proxies share."),
+        Key::of("schema", "string", "\"noisegate_ledger\"", "\"books\"")
+            .says("The schema of a ledger in PostgreSQL; nothing else is in it."),
+        Key::of("password_file", "path", "the file that the variable `PGPASSFILE` names", "\"ledger.pgpass\"")
+            .says("The password of a ledger in PostgreSQL whose URL has none, as in `[backend]`."),
+        Key::of("timeout", "time span", "\"10s\"", "\"2s\"")
+            .says("What a ledger in PostgreSQL gets to answer; then statements are refused (57P03)."),
+        Key::of("mark", "path", "the file `noisegate.mark` beside the policy", "\"/var/lib/noisegate/ledger.mark\"")
+            .says("Where this proxy notes which entry of a ledger in PostgreSQL is the last, so that a restore that lost some is noticed. On its own disk, where it may write; that of a file is beside it, with `-mark` after its name."),
+        Key::of("text", "boolean", "false", "true")
+            .says("Entries hold the text that the database was sent, with the constants that analysts wrote; without it, a hash. The console shows owners the texts of statements, too."),
     ],
     later: &[],
 };

@@ -9,195 +9,60 @@ use super::reader::Section;
 pub(super) const LIMITS: Keys = Keys {
     section: "[limits]",
     list: &[
-        Key {
-            name: "max_statement_bytes",
-            ty: "whole number, up to 2^30",
-            default: "1048576",
-            example: "65536",
-            purpose: "Bytes of one message, and so of one statement.",
-        },
-        Key {
-            name: "max_in_list",
-            ty: "whole number",
-            default: "10000",
-            example: "100",
-            purpose: "Items in one IN list.",
-        },
-        Key {
-            name: "max_depth",
-            ty: "whole number, up to 200",
-            default: "100",
-            example: "50",
-            purpose: "Nesting of brackets and queries; with operators in a row, a statement may be ten times as deep.",
-        },
-        Key {
-            name: "max_expressions",
-            ty: "whole number",
-            default: "200000",
-            example: "50000",
-            purpose: "Expressions that a statement may come to, over all that is made of it: its words, resolved names, subqueries read as part of the query, the plan. PostgreSQL gets a quarter of them, once it has put subqueries into each other.",
-        },
-        Key {
-            name: "max_fan_out",
-            ty: "whole number",
-            default: "1000",
-            example: "5000",
-            purpose: "Rows of public tables that one private row may meet in joins that no key narrows; how long a statement takes would tell of chosen rows.",
-        },
-        Key {
-            name: "max_joined_rows",
-            ty: "whole number",
-            default: "1000",
-            example: "5000",
-            purpose: "Rows of one unit that each of its rows may meet in a join of private tables that no key narrows; of the others of that unit none is read.",
-        },
-        Key {
-            name: "max_row_cost",
-            ty: "whole number",
-            default: "10000000",
-            example: "50000000",
-            purpose: "Steps, of about a nanosecond, that the expressions of a statement may take for one private row and all that it meets.",
-        },
-        Key {
-            name: "max_text_bytes",
-            ty: "whole number",
-            default: "16777216",
-            example: "1048576",
-            purpose: "Bytes that the texts which a statement computes may take for one row, all together, by its constants and functions; a cell of a table counts 64.",
-        },
-        Key {
-            name: "max_statements",
-            ty: "whole number",
-            default: "100",
-            example: "10",
-            purpose: "Statements in one message.",
-        },
-        Key {
-            name: "max_public_groups",
-            ty: "whole number",
-            default: "10000",
-            example: "5000",
-            purpose: "Public groups of a release; larger products count as private.",
-        },
-        Key {
-            name: "max_result_groups",
-            ty: "whole number",
-            default: "1000000",
-            example: "100000",
-            purpose: "Groups that a fetch may return.",
-        },
-        Key {
-            name: "max_connections",
-            ty: "whole number",
-            default: "200",
-            example: "500",
-            purpose: "Logged-in clients.",
-        },
-        Key {
-            name: "max_connections_per_user",
-            ty: "whole number",
-            default: "50",
-            example: "10",
-            purpose: "Logged-in clients of one user.",
-        },
-        Key {
-            name: "max_prepared",
-            ty: "whole number",
-            default: "1000",
-            example: "100",
-            purpose: "Prepared statements of one session.",
-        },
-        Key {
-            name: "max_waiting_rows",
-            ty: "whole number, up to 100000000",
-            default: "1000000",
-            example: "100000",
-            purpose: "Rows for what is collected that wait in one session for its COMMIT, randomised: about a hundred bytes each.",
-        },
-        Key {
-            name: "max_portals",
-            ty: "whole number",
-            default: "1000",
-            example: "100",
-            purpose: "Portals of one session.",
-        },
-        Key {
-            name: "max_portal_bytes",
-            ty: "whole number",
-            default: "67108864",
-            example: "1048576",
-            purpose: "Bytes of rows that the cursors and suspended portals of one session keep in memory. What is beyond goes to disk.",
-        },
-        Key {
-            name: "max_spool_bytes",
-            ty: "whole number",
-            default: "1073741824",
-            example: "10737418240",
-            purpose: "Bytes of rows that the cursors and suspended portals of one session keep on disk, in a file without a name under `TMPDIR`, which vanishes with the session.",
-        },
-        Key {
-            name: "max_user_spool_bytes",
-            ty: "whole number",
-            default: "4294967296",
-            example: "10737418240",
-            purpose: "Bytes on disk, of all sessions of one user.",
-        },
-        Key {
-            name: "max_total_spool_bytes",
-            ty: "whole number",
-            default: "17179869184",
-            example: "107374182400",
-            purpose: "Bytes on disk, of all sessions.",
-        },
-        Key {
-            name: "max_session_bytes",
-            ty: "whole number",
-            default: "268435456",
-            example: "67108864",
-            purpose: "Bytes of memory that one session's prepared statements, portals, kept rows and the statement that runs take, by an estimate of their syntax trees and plans.",
-        },
-        Key {
-            name: "max_user_bytes",
-            ty: "whole number",
-            default: "536870912",
-            example: "1073741824",
-            purpose: "Bytes of memory, of all sessions of one user.",
-        },
-        Key {
-            name: "max_total_bytes",
-            ty: "whole number",
-            default: "2147483648",
-            example: "8589934592",
-            purpose: "Bytes of memory, of all sessions.",
-        },
-        Key {
-            name: "max_logins_per_address",
-            ty: "whole number",
-            default: "50",
-            example: "200",
-            purpose: "Clients of one address that have connected and not logged in yet. All Unix sockets together are one address, and so is each /64 of IPv6.",
-        },
-        Key {
-            name: "login_timeout",
-            ty: "time span",
-            default: "\"10s\"",
-            example: "\"30s\"",
-            purpose: "The time that a client has to log in.",
-        },
-        Key {
-            name: "first_byte_timeout",
-            ty: "time span",
-            default: "\"3s\"",
-            example: "\"10s\"",
-            purpose: "The time that a client has, of `login_timeout`, until the first byte of what it wants.",
-        },
-        Key {
-            name: "max_backend_errors",
-            ty: "whole number",
-            default: "5",
-            example: "3",
-            purpose: "Reads of private rows by one user that may fail in a day, before the user is suspended. A read counts from when it begins until it has ended well, so no more run at once; others wait.",
-        },
+        Key::of("max_statement_bytes", "whole number, up to 2^30", "1048576", "65536")
+            .says("Bytes of one message, and so of one statement."),
+        Key::of("max_in_list", "whole number", "10000", "100")
+            .says("Items in one IN list."),
+        Key::of("max_depth", "whole number, up to 200", "100", "50")
+            .says("Nesting of brackets and queries; with operators in a row, a statement may be ten times as deep."),
+        Key::of("max_expressions", "whole number", "200000", "50000")
+            .says("Expressions that a statement may come to, over all that is made of it: its words, resolved names, subqueries read as part of the query, the plan. PostgreSQL gets a quarter of them, once it has put subqueries into each other."),
+        Key::of("max_fan_out", "whole number", "1000", "5000")
+            .says("Rows of public tables that one private row may meet in joins that no key narrows; how long a statement takes would tell of chosen rows."),
+        Key::of("max_joined_rows", "whole number", "1000", "5000")
+            .says("Rows of one unit that each of its rows may meet in a join of private tables that no key narrows; of the others of that unit none is read."),
+        Key::of("max_row_cost", "whole number", "10000000", "50000000")
+            .says("Steps, of about a nanosecond, that the expressions of a statement may take for one private row and all that it meets."),
+        Key::of("max_text_bytes", "whole number", "16777216", "1048576")
+            .says("Bytes that the texts which a statement computes may take for one row, all together, by its constants and functions; a cell of a table counts 64."),
+        Key::of("max_statements", "whole number", "100", "10")
+            .says("Statements in one message."),
+        Key::of("max_public_groups", "whole number", "10000", "5000")
+            .says("Public groups of a release; larger products count as private."),
+        Key::of("max_result_groups", "whole number", "1000000", "100000")
+            .says("Groups that a fetch may return."),
+        Key::of("max_connections", "whole number", "200", "500")
+            .says("Logged-in clients."),
+        Key::of("max_connections_per_user", "whole number", "50", "10")
+            .says("Logged-in clients of one user."),
+        Key::of("max_prepared", "whole number", "1000", "100")
+            .says("Prepared statements of one session."),
+        Key::of("max_waiting_rows", "whole number, up to 100000000", "1000000", "100000")
+            .says("Rows for what is collected that wait in one session for its COMMIT, randomised: about a hundred bytes each."),
+        Key::of("max_portals", "whole number", "1000", "100")
+            .says("Portals of one session."),
+        Key::of("max_portal_bytes", "whole number", "67108864", "1048576")
+            .says("Bytes of rows that the cursors and suspended portals of one session keep in memory. What is beyond goes to disk."),
+        Key::of("max_spool_bytes", "whole number", "1073741824", "10737418240")
+            .says("Bytes of rows that the cursors and suspended portals of one session keep on disk, in a file without a name under `TMPDIR`, which vanishes with the session."),
+        Key::of("max_user_spool_bytes", "whole number", "4294967296", "10737418240")
+            .says("Bytes on disk, of all sessions of one user."),
+        Key::of("max_total_spool_bytes", "whole number", "17179869184", "107374182400")
+            .says("Bytes on disk, of all sessions."),
+        Key::of("max_session_bytes", "whole number", "268435456", "67108864")
+            .says("Bytes of memory that one session's prepared statements, portals, kept rows and the statement that runs take, by an estimate of their syntax trees and plans."),
+        Key::of("max_user_bytes", "whole number", "536870912", "1073741824")
+            .says("Bytes of memory, of all sessions of one user."),
+        Key::of("max_total_bytes", "whole number", "2147483648", "8589934592")
+            .says("Bytes of memory, of all sessions."),
+        Key::of("max_logins_per_address", "whole number", "50", "200")
+            .says("Clients of one address that have connected and not logged in yet. All Unix sockets together are one address, and so is each /64 of IPv6."),
+        Key::of("login_timeout", "time span", "\"10s\"", "\"30s\"")
+            .says("The time that a client has to log in."),
+        Key::of("first_byte_timeout", "time span", "\"3s\"", "\"10s\"")
+            .says("The time that a client has, of `login_timeout`, until the first byte of what it wants."),
+        Key::of("max_backend_errors", "whole number", "5", "3")
+            .says("Reads of private rows by one user that may fail in a day, before the user is suspended. A read counts from when it begins until it has ended well, so no more run at once; others wait."),
     ],
     later: &[],
 };
