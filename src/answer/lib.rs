@@ -1,6 +1,7 @@
 //! What passes between the gateway and the frontend: who asks, what a statement is given, and what it gives back; and what the sessions of one user share.
 
 mod cancelling;
+mod control;
 mod copy;
 mod cursor;
 mod description;
@@ -11,6 +12,7 @@ mod outcome;
 mod per_user;
 
 pub use cancelling::{Errand, Errands};
+pub use control::Control;
 pub use copy::{Copy, ForceQuote};
 pub use cursor::{Cursor, Direction, Fetch};
 pub use description::{Description, Field, Values};

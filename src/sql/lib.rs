@@ -23,8 +23,9 @@ pub mod statement;
 pub mod text_size;
 pub mod weight;
 
+pub use answer::Control;
 pub use command::Syntax;
 pub use insert::{Cell, Insert};
 pub use session::SessionStatement;
 pub use spend::Spend;
-pub use statement::{Classified, Control, Explain, Kind, classify};
+pub use statement::{Classified, Explain, Kind, classify};
