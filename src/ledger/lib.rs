@@ -85,7 +85,7 @@ impl Ledger {
     /// Creates the ledger with these budgets, all unspent. An existing one is refused: it may hold what was spent.
     pub fn create(location: &LedgerLocation, terms: &Terms) -> Result<(), LedgerError> {
         let terms = terms.check()?;
-        let (at, author) = (owner::clock(), owner::user());
+        let (at, author) = (time::clock(), owner::user());
         let opening =
             Opening { id: random()?, software: concat!("noisegate ", env!("CARGO_PKG_VERSION")).into() };
         let opening = Entry::new(at, Body::Opening(opening));
@@ -319,7 +319,7 @@ impl Ledger {
 
     /// Refuses a user of whom as many reads have failed as may, as far as is known here without asking the books.
     pub fn check_failures(&self, user: &str, limit: u32) -> Result<(), Refusal> {
-        reads::refuse_suspended(self.seen.standing(user, owner::clock(), limit))
+        reads::refuse_suspended(self.seen.standing(user, time::clock(), limit))
     }
 
     /// Waits for a place, no longer than `patience`: until the list of reads has changed. Others may take the place.

@@ -1,6 +1,6 @@
 //! Moments of the books.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A moment as text, from microseconds since 1970.
 pub fn time(micros: i64) -> String {
@@ -18,6 +18,11 @@ pub struct Epoch {
     pub since: i64,
     /// What the ledger's clock says now.
     pub now: i64,
+}
+
+/// This machine's clock, in microseconds since 1970.
+pub(crate) fn clock() -> i64 {
+    micros(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
 }
 
 pub(crate) fn micros(span: Duration) -> i64 {

@@ -81,7 +81,7 @@ fn transaction_control_goes_through_the_extended_protocol() {
     let reply = client.batch(&[all_of("commit")]);
     assert_eq!((reply.tags().as_str(), reply.notices()[0].field('C').unwrap().as_str()), ("12nNCZ", "25P01"));
     let steps = client.query("steps").rows().remove(0);
-    assert!(steps.starts_with("[StartTransaction("), "{steps}");
+    assert!(steps.starts_with("[Start("), "{steps}");
     assert!(steps.contains("), Savepoint(\"a\"), RollbackTo(\"a\")"), "{steps}");
 }
 
