@@ -2,8 +2,9 @@
 
 use crate::{Copy, Cursor, Fetch, Modes};
 
-/// What a statement does to what the frontend keeps: the virtual transaction, the prepared statements and the
-/// portals. The frontend executes it itself, in both protocols, and tells the session.
+/// What a statement does to what the frontend keeps: the virtual transaction, the prepared
+/// statements and the portals. The frontend executes such a statement itself, in both protocols,
+/// and tells the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Control {
     /// `BEGIN`.
@@ -26,8 +27,8 @@ pub enum Control {
     Release(String),
     /// `ROLLBACK TO [SAVEPOINT] name`.
     RollbackTo(String),
-    /// `DEALLOCATE name`, or `DEALLOCATE ALL` without a name. Statements of SQL and of the protocol share one
-    /// namespace.
+    /// `DEALLOCATE name`, or `DEALLOCATE ALL` without a name. Statements of SQL and of the protocol
+    /// share one namespace.
     Deallocate(Option<String>),
     /// `CLOSE name`, or `CLOSE ALL` without a name: portals, whoever opened them.
     CloseCursors(Option<String>),

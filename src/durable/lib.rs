@@ -17,7 +17,7 @@ pub enum OpenError {
 /// Opens a file that is there. WAL with `synchronous=FULL` syncs the log at every commit.
 ///
 /// # Errors
-/// SQLite cannot open it, or cannot keep a log beside it.
+/// SQLite cannot open the file, or cannot keep a log beside it.
 pub fn open(path: impl AsRef<Path>, access: OpenFlags) -> rusqlite::Result<Connection> {
     let connection = connect(path, access)?;
     if !access.contains(OpenFlags::SQLITE_OPEN_READ_ONLY) {

@@ -101,8 +101,8 @@ pub trait Session: Send + 'static {
     /// Splits and parses a message's text. An empty list means an empty query.
     fn parse(&mut self, sql: &str) -> Result<Vec<Self::Statement>, ClientError>;
 
-    /// What the statement does to what the frontend keeps. None: an ordinary statement, for [`Self::run`], or
-    /// [`Self::describe`] and so on.
+    /// What the statement does to what the frontend keeps. None: an ordinary statement, for
+    /// [`Self::run`], or [`Self::describe`] and so on.
     fn control(&self, statement: &Self::Statement) -> Option<Control>;
 
     /// What the statement takes.
