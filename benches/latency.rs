@@ -58,20 +58,11 @@ fn fetch_text(sql: &str, policy: &Policy) -> Result<String, Error> {
     let parsed = parse::parse(sql, &policy.limits)?.pop().ok_or("no statement")?;
     let Kind::Query(query, lines) = classify(parsed)?.kind else { return Err("not a query".into()) };
     let mut statement = resolve::resolve(&query, &lines, policy, &policy.limits)?;
+    let (epsilon, delta) = (dp::Ratio::new(1, 100), dp::Ratio::new(1, 1_000_000_000));
+    let (max_groups, max_rows) = (policy.statement.max_groups, policy.statement.max_rows);
     let settings = Settings {
-        epsilon: dp::Ratio::new(1, 100),
-        accuracy: None,
-        delta: dp::Ratio::new(1, 1_000_000_000),
-        max_groups: policy.statement.max_groups,
-        max_rows: policy.statement.max_rows,
-        chosen_rows: None,
-        total_rows: None,
-        old_extract: false,
-        question: false,
-        zone: plan::UTC.into(),
-        mechanism: dp::Preference::Auto,
-        ends: plan::Ends::default(),
         budgets: vec![("bench".into(), dp::Notion::Approx)],
+        ..Settings::new(epsilon, delta, max_groups, max_rows)
     };
     let sizes: plan::Sizes = policy
         .tables

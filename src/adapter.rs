@@ -107,27 +107,8 @@ impl Session for gateway::Session {
         parsed.inspect_err(|e| journal::failed(&self.record(), self.recorded("unparsed", sql.into()), e))
     }
 
-    fn control(&self, statement: &Self::Statement) -> Control {
-        use sql::Control as C;
-        match statement.control() {
-            None => Control::None,
-            Some(C::Begin(modes)) => Control::Begin(modes.clone()),
-            Some(C::Start(modes)) => Control::StartTransaction(modes.clone()),
-            Some(C::Commit { chain }) => Control::Commit { chain: *chain },
-            Some(C::Rollback { chain }) => Control::Rollback { chain: *chain },
-            Some(C::Savepoint(n)) => Control::Savepoint(n.clone()),
-            Some(C::Release(n)) => Control::Release(n.clone()),
-            Some(C::RollbackTo(n)) => Control::RollbackTo(n.clone()),
-            Some(C::Deallocate(n)) => Control::Deallocate(n.clone()),
-            Some(C::CloseCursors(n)) => Control::CloseCursors(n.clone()),
-            Some(C::DiscardAll) => Control::DiscardAll,
-            Some(C::Declare(cursor)) => Control::Declare(cursor.clone()),
-            Some(C::Fetch(fetch)) => Control::Fetch(fetch.clone()),
-            Some(C::Copy(copy)) => Control::Copy(copy.clone()),
-            Some(C::CopyFrom(copy)) => Control::CopyFrom(copy.clone()),
-            Some(C::Prepare { name, types }) => Control::Prepare { name: name.clone(), types: types.clone() },
-            Some(C::Execute(name)) => Control::Execute(name.clone()),
-        }
+    fn control(&self, statement: &Self::Statement) -> Option<Control> {
+        statement.control().cloned()
     }
 
     fn weight(&self, statement: &Self::Statement) -> Weight {
@@ -235,27 +216,7 @@ impl Session for gateway::Session {
     }
 
     fn transaction(&mut self, step: &Control) {
-        use sql::Control as C;
-        let step = match step {
-            Control::None
-            | Control::Declare(_)
-            | Control::Fetch(_)
-            | Control::Copy(_)
-            | Control::CopyFrom(_)
-            | Control::Prepare { .. }
-            | Control::Execute(_) => return,
-            Control::Begin(modes) => C::Begin(modes.clone()),
-            Control::StartTransaction(modes) => C::Start(modes.clone()),
-            Control::Commit { chain } => C::Commit { chain: *chain },
-            Control::Rollback { chain } => C::Rollback { chain: *chain },
-            Control::Savepoint(n) => C::Savepoint(n.clone()),
-            Control::Release(n) => C::Release(n.clone()),
-            Control::RollbackTo(n) => C::RollbackTo(n.clone()),
-            Control::Deallocate(n) => C::Deallocate(n.clone()),
-            Control::CloseCursors(n) => C::CloseCursors(n.clone()),
-            Control::DiscardAll => C::DiscardAll,
-        };
-        gateway::Session::transaction(self, &step);
+        gateway::Session::transaction(self, step);
     }
 
     fn changed_parameters(&mut self) -> Vec<(String, String)> {

@@ -2,6 +2,7 @@
 //! errors; and what the sessions of one user share.
 
 mod cancelling;
+mod control;
 mod copy;
 mod cursor;
 mod description;
@@ -12,6 +13,7 @@ mod outcome;
 mod per_user;
 
 pub use cancelling::{Errand, Errands};
+pub use control::Control;
 pub use copy::{Copy, ForceQuote};
 pub use cursor::{Cursor, Direction, Fetch};
 pub use description::{Description, Field, Values};

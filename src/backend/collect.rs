@@ -9,6 +9,7 @@ use super::login::Login;
 use super::options::common_options;
 use super::pool::{Backend, pool};
 use deadpool::managed::{Manager, Metrics, Pool, RecycleError, RecycleResult};
+use schema::quoted::ident;
 use tokio::task::JoinHandle;
 use tokio_postgres::{Client, Transaction, types::ToSql};
 
@@ -261,8 +262,4 @@ async fn commit(transaction: Transaction<'_>) -> Result<(), StoreError> {
 /// A table beside the target's, or its own.
 fn quoted(t: &Target, table: &str) -> String {
     format!("{}.{}", ident(&t.schema), ident(table))
-}
-
-fn ident(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }

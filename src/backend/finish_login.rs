@@ -6,7 +6,8 @@
 
 use super::error::cause;
 use super::pool::{Backend, Reader};
-use super::settings::{Settings, literal};
+use super::settings::Settings;
+use schema::quoted::string;
 use std::collections::BTreeMap;
 
 /// A table by schema and name.
@@ -92,7 +93,7 @@ fn names(private: &[Name], public: &[Name], published: &[Name]) -> String {
     let row = |name: &Name, private: bool| {
         let published = !private && published.contains(name);
         let (schema, name) = name;
-        format!("({}::name, {}::name, {private}, {published})", literal(schema), literal(name))
+        format!("({}::name, {}::name, {private}, {published})", string(schema), string(name))
     };
     let rows = private.iter().map(|n| row(n, true)).chain(public.iter().map(|n| row(n, false)));
     let rows: Vec<String> = rows.collect();
@@ -136,7 +137,7 @@ SELECT format('%I.%I', g.nspname, g.relname), c.oid::text,
 /// materialised view reads with its owner's rights, so one that depends on them, over any number of steps, counts
 /// like them.
 fn reach(fetch_login: &str) -> String {
-    let fetch_login = literal(fetch_login);
+    let fetch_login = string(fetch_login);
     let public_view = policy::PUBLIC_VIEW;
     format!(
         "

@@ -61,7 +61,7 @@ impl Backend {
             }
         });
         let listening = Listening { heard, task, _client: client };
-        let sql = format!("LISTEN \"{}\"", channel.replace('"', "\"\""));
+        let sql = format!("LISTEN {}", schema::quoted::ident(channel));
         listening._client.batch_execute(&sql).await.map_err(|e| cause(&e))?;
         Ok(listening)
     }

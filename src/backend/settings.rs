@@ -1,5 +1,7 @@
 //! The session settings that change what a value looks like, kept by the proxy and applied per transaction.
 
+use schema::quoted::{ident, string};
+
 /// A setting that the proxy carries from a client's session into every backend transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Setting {
@@ -87,36 +89,17 @@ impl Settings {
 
     /// The same, with a search path of these names: for texts that qualify every name themselves.
     pub fn with_search_path(mut self, names: impl Iterator<Item = String>) -> Self {
-        let quoted = names.map(|name| format!("\"{}\"", name.replace('"', "\"\"")));
-        self.search_path = Some(quoted.collect::<Vec<_>>().join(", "));
+        self.search_path = Some(names.map(|name| ident(&name)).collect::<Vec<_>>().join(", "));
         self
     }
 
     /// Gives a session these settings, until others are set.
     pub(super) fn session(&self) -> String {
         let each =
-            self.iter().map(|(setting, value)| format!("SET {} = {}; ", setting.name(), literal(value)));
+            self.iter().map(|(setting, value)| format!("SET {} = {}; ", setting.name(), string(value)));
         let path = self.search_path.as_deref().unwrap_or("pg_catalog");
         each.collect::<String>() + "SET search_path = " + path
     }
-}
-
-/// A string literal that means the same whatever `standard_conforming_strings` is. NUL cannot travel in a message
-/// and is left out.
-pub(super) fn literal(text: &str) -> String {
-    let escape = text.contains('\\');
-    let mut out = String::with_capacity(text.len() + 3);
-    out.push_str(if escape { "E'" } else { "'" });
-    for c in text.chars() {
-        match c {
-            '\0' => {}
-            '\'' => out.push_str("''"),
-            '\\' => out.push_str("\\\\"),
-            c => out.push(c),
-        }
-    }
-    out.push('\'');
-    out
 }
 
 #[cfg(test)]
@@ -125,10 +108,10 @@ mod tests {
 
     #[test]
     fn values_cannot_leave_their_quotes() {
-        assert_eq!(literal("Europe/Berlin"), "'Europe/Berlin'");
-        assert_eq!(literal("x'; DROP TABLE t; --"), "'x''; DROP TABLE t; --'");
-        assert_eq!(literal(r"\'; SELECT 1"), r"E'\\''; SELECT 1'");
-        assert_eq!(literal("a\0b"), "'ab'");
+        assert_eq!(string("Europe/Berlin"), "'Europe/Berlin'");
+        assert_eq!(string("x'; DROP TABLE t; --"), "'x''; DROP TABLE t; --'");
+        assert_eq!(string(r"\'; SELECT 1"), r"E'\\''; SELECT 1'");
+        assert_eq!(string("a\0b"), "'ab'");
     }
 
     #[test]

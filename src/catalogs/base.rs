@@ -3,7 +3,7 @@
 use super::facts::{Facts, Named, notes};
 use super::relations::{BASES, Base};
 use super::scope::Column;
-use super::text::{filled, ident, literal, numbers, table, texts};
+use super::text::{filled, ident, numbers, string, table, texts};
 use super::views::views;
 use policy::{Collected, Policy, View};
 use sql::ast::Own;
@@ -271,7 +271,7 @@ fn printed(base: &Base, facts: &Facts, replacements: &[(&'static str, String)]) 
 }
 
 /// The text of a relation, for one session.
-pub(super) fn of_session(printed: &Printed, asker: &super::print::Asker) -> String {
+pub(super) fn of_session(printed: &Printed, asker: &super::asker::Asker) -> String {
     if !printed.of_session {
         return printed.text.clone();
     }
@@ -283,10 +283,10 @@ pub(super) fn of_session(printed: &Printed, asker: &super::print::Asker) -> Stri
                 table(&[names, values]) + " AS s(name, value)"
             }
             "roles" => {
-                format!("(VALUES (10::pg_catalog.oid, 'noisegate'), ({USER}, {}))", literal(&asker.user))
+                format!("(VALUES (10::pg_catalog.oid, 'noisegate'), ({USER}, {}))", string(&asker.user))
             }
             "shown" => texts(asker.readable.iter().map(String::as_str)),
-            "database" => literal(&asker.database),
+            "database" => string(&asker.database),
             "databases" => table(&[
                 numbers((DATABASES..).zip(&asker.databases).map(|(oid, _)| oid), "oid"),
                 texts(asker.databases.iter().map(String::as_str)),

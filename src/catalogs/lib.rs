@@ -10,6 +10,8 @@
 //! Names of objects become OIDs here, never there: no expression of a type that looks names up (`regclass` and its kin) can
 //! meet a literal. They exist where they are shown, and as the OIDs that they are everywhere else (`print::named`).
 
+mod about;
+mod asker;
 mod base;
 mod facts;
 mod functions;
@@ -21,6 +23,8 @@ mod text;
 mod types;
 mod views;
 
+pub use about::{About, about};
+pub use asker::Asker;
 pub use base::Catalogs;
 pub use facts::{Facts, Questions};
-pub use print::{About, Asker, ELSEWHERE, Given, Rewritten, SetConfig, about, rewrite};
+pub use print::{ELSEWHERE, Given, Rewritten, SetConfig, rewrite};

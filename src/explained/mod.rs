@@ -17,7 +17,7 @@ use plan::bound::bounding::Norm;
 use plan::{Part, Plan, Release, Settings, explain};
 use policy::{Accounting, Budget, Policy, Privacy, Scope, Table};
 use serde_json::{Map, Value, json};
-use sql::names::output_name;
+use sql::output::output_name;
 
 /// Everything that is known of a statement before it runs.
 pub fn plan(plan: &Plan, policy: &Policy, constants: &Constants) -> Value {

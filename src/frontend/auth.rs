@@ -203,8 +203,9 @@ fn verifier_secret(text: &str) -> Option<ScramSecret> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::super::peer::Peer;
-    use super::super::service::{Client, Control, Session};
+    use super::super::service::{Client, Session};
     use super::*;
+    use answer::Control;
     use answer::{Description, Notice, Outcome, Values};
     use std::collections::BTreeMap;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -252,8 +253,8 @@ mod tests {
         fn parse(&mut self, _: &str) -> Result<Vec<()>, ClientError> {
             Ok(Vec::new())
         }
-        fn control(&self, (): &()) -> Control {
-            Control::None
+        fn control(&self, (): &()) -> Option<Control> {
+            None
         }
         async fn run(&mut self, (): (), _: &mut Vec<Notice>) -> Result<Outcome, ClientError> {
             Ok(Outcome::Empty)

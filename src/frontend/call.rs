@@ -4,7 +4,7 @@ use super::cells::cells;
 use super::query::no_parameters;
 use super::reply::Writer;
 use super::run::{rows_of, start};
-use super::service::{Control, Session};
+use super::service::Session;
 use super::state::State;
 use super::stop::Stop;
 use answer::{ClientError, Description, Field, SqlState, Values};
@@ -21,7 +21,7 @@ pub(super) async fn call<S: Session, W: AsyncWrite + Unpin>(
     results: impl FnOnce(usize) -> Result<Vec<i16>, ClientError>,
 ) -> Result<(S::Portal, Option<Vec<Field>>), Stop> {
     let prepared = state.statements.get(name)?;
-    let (Some(statement), Control::None) = (&prepared.statement, &prepared.control) else {
+    let (Some(statement), None) = (&prepared.statement, &prepared.control) else {
         let message = "EXECUTE runs queries, SET and SHOW only";
         return Err(ClientError::unsupported(message)
             .hint("Bind and execute it by the extended protocol.")

@@ -6,7 +6,7 @@ use super::position::Span;
 use super::reply::Writer;
 use super::rows::tag;
 use super::run::{rows_of, start};
-use super::service::{Control, Session};
+use super::service::Session;
 use super::state::State;
 use super::stop::Stop;
 use answer::{ClientError, Cursor, Fetch, Field, SqlState};
@@ -43,7 +43,7 @@ pub(super) async fn declare<S: Session, W: AsyncWrite + Unpin>(
     let life = if cursor.hold { Life::Hold } else { Life::Transaction };
     let (progress, depth) = (Progress::Open(Box::new(opened)), state.transaction.depth());
     let held = state.memory.hold(held).map_err(ClientError::from)?;
-    let (control, fields) = (Control::None, Some(text));
+    let (control, fields) = (None, Some(text));
     let portal = Portal { control, fields, progress, held, running: 0, depth, life };
     state.portals.insert(cursor.name, portal);
     writer.complete("DECLARE CURSOR");
@@ -133,7 +133,7 @@ async fn open<'s, S: Session, W: AsyncWrite + Unpin>(
     fetch: &Fetch,
 ) -> Result<&'s mut Opened, ClientError> {
     let portal = state.portals.cursor(&fetch.name)?;
-    if let (Progress::Bound(..), Control::None, Some(_)) = (&portal.progress, &portal.control, &portal.fields)
+    if let (Progress::Bound(..), None, Some(_)) = (&portal.progress, &portal.control, &portal.fields)
         && let Progress::Bound(bound, promised) = std::mem::replace(&mut portal.progress, Progress::Spent)
     {
         let formats = portal.formats();

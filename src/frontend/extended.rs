@@ -11,10 +11,11 @@ use super::query::no_parameters;
 use super::reply::{Bare, Writer};
 use super::rows::{Rows, tag};
 use super::run;
-use super::service::{Control, Session};
+use super::service::Session;
 use super::spool::Spool;
 use super::state::State;
 use super::stop::{Stop, text};
+use answer::Control;
 use answer::{ClientError, SqlState};
 use answer::{Description, Field, Outcome, Values};
 use bytes::Bytes;
@@ -72,34 +73,34 @@ async fn parse<S: Session>(
         return Err(ClientError::new(SqlState::SYNTAX_ERROR, message)
             .hint("Send one statement at a time, or all of them by the simple query protocol."));
     }
-    let control = statement.as_ref().map_or(Control::None, |s| state.session.control(s));
+    let control = statement.as_ref().and_then(|s| state.session.control(s));
     if statement.is_some() {
-        state.transaction.admit(&control)?;
+        state.transaction.admit(control.as_ref())?;
     }
     state.statements.admit(name)?;
     let weight = statement.as_ref().map(|s| state.session.weight(s)).unwrap_or_default();
     let mut held = state.memory.hold(name.len() + sql.len() + weight.kept)?;
     let _running = state.memory.hold(weight.running)?;
     let description = match (&statement, &control) {
-        (Some(statement), Control::None | Control::Declare(_)) => {
+        (Some(statement), None | Some(Control::Declare(_))) => {
             state.session.describe(statement, &types).await?
         }
-        (Some(statement), Control::Copy(_) | Control::CopyFrom(_)) => {
+        (Some(statement), Some(Control::Copy(_) | Control::CopyFrom(_))) => {
             let description = state.session.describe(statement, &[]).await?;
             no_parameters(&description)?;
             Description { parameters: known(types)?.parameters, ..description }
         }
-        (Some(_), Control::Prepare { .. }) => {
+        (Some(_), Some(Control::Prepare { .. })) => {
             return Err(ClientError::unsupported("PREPARE is for the simple query protocol here")
                 .hint("A Parse message with a name prepares the statement."));
         }
-        (Some(_), Control::Execute(called)) => {
+        (Some(_), Some(Control::Execute(called))) => {
             // As PostgreSQL: that there is no such statement is told when it is bound.
             let called = state.statements.get(called).ok();
             let fields = called.and_then(|called| called.shown().map(<[Field]>::to_vec));
             Description { fields, ..known(types)? }
         }
-        (Some(_), Control::Fetch(fetch)) => {
+        (Some(_), Some(Control::Fetch(fetch))) => {
             Description { fields: cursors::columns(state, fetch), ..known(types)? }
         }
         // As PostgreSQL: these have no parameters, but what the client declares, it must bind.
@@ -145,9 +146,9 @@ async fn bind<S: Session, W: AsyncWrite + Unpin>(
     }
     if prepared.statement.is_none() || wanted > 0 {
         // Only a bare COMMIT or ROLLBACK can be bound in a failed transaction.
-        state.transaction.admit(&Control::None)?;
+        state.transaction.admit(None)?;
     } else {
-        state.transaction.admit(&prepared.control)?;
+        state.transaction.admit(prepared.control.as_ref())?;
     }
     let kept = values.iter().map(|v| v.as_ref().map_or(0, Bytes::len) + size_of::<Option<Bytes>>());
     let mut held = state.memory.hold(name.len() + kept.sum::<usize>()).map_err(ClientError::from)?;
@@ -157,8 +158,8 @@ async fn bind<S: Session, W: AsyncWrite + Unpin>(
     let planning = state.memory.hold(running).map_err(ClientError::from)?;
     // A cursor may be another one by now than it was at Parse.
     let fields = match &prepared.control {
-        Control::Fetch(fetch) => cursors::columns(state, fetch),
-        Control::Execute(called) => state.statements.get(called)?.description.fields.clone(),
+        Some(Control::Fetch(fetch)) => cursors::columns(state, fetch),
+        Some(Control::Execute(called)) => state.statements.get(called)?.description.fields.clone(),
         _ => prepared.shown().map(<[Field]>::to_vec),
     };
     let columns = fields.as_ref().map(Vec::len);
@@ -172,11 +173,11 @@ async fn bind<S: Session, W: AsyncWrite + Unpin>(
     let control = prepared.control.clone();
     let progress = match (&prepared.statement, &control) {
         (None, _) => Progress::Empty,
-        (Some(statement), Control::None | Control::Declare(_) | Control::Copy(_) | Control::CopyFrom(_)) => {
-            let (results, promised) = run::wanted(&control, &prepared.description, results);
+        (Some(statement), None | Some(Control::Declare(_) | Control::Copy(_) | Control::CopyFrom(_))) => {
+            let (results, promised) = run::wanted(control.as_ref(), &prepared.description, results);
             let (mut description, mut values) =
                 (prepared.description.clone(), Values { parameters: values, formats, results });
-            if let Control::Copy(_) | Control::CopyFrom(_) = &control {
+            if let Some(Control::Copy(_) | Control::CopyFrom(_)) = &control {
                 // It has no parameters, whatever the client declared.
                 description.parameters.clear();
                 (values.parameters, values.formats) = Default::default();
@@ -186,7 +187,7 @@ async fn bind<S: Session, W: AsyncWrite + Unpin>(
             Progress::Bound(bound, promised)
         }
         // Its arguments are computed here, where they tell nothing yet.
-        (Some(arguments), Control::Execute(called)) => {
+        (Some(arguments), Some(Control::Execute(called))) => {
             running = state.statements.get(called)?.weight.running;
             let (bound, promised) = call(state, writer, called, arguments, |_| Ok(results)).await?;
             held.grow(state.session.portal_bytes(&bound)).map_err(ClientError::from)?;
@@ -227,7 +228,7 @@ fn describe<S: Session, W: AsyncWrite + Unpin>(
         Target::Statement(name) => {
             let prepared = state.statements.get(text(name)?)?;
             if prepared.shown().is_some() {
-                state.transaction.admit(&Control::None)?;
+                state.transaction.admit(None)?;
             }
             writer.parameters(&prepared.description.parameters)?;
             match prepared.shown() {
@@ -238,7 +239,7 @@ fn describe<S: Session, W: AsyncWrite + Unpin>(
         Target::Portal(name) => match &state.portals.get(text(name)?)?.fields {
             None => writer.bare(Bare::NoData),
             Some(fields) => {
-                state.transaction.admit(&Control::None)?;
+                state.transaction.admit(None)?;
                 writer.fields(fields)?;
             }
         },
@@ -261,7 +262,7 @@ async fn execute<S: Session, W: AsyncWrite + Unpin>(
         writer.empty();
         return Ok(());
     }
-    state.transaction.admit(&portal.control)?;
+    state.transaction.admit(portal.control.as_ref())?;
     let formats = portal.formats();
     if let Progress::Open(rows) = &mut portal.progress {
         return go_on(rows, &formats, writer, limit).await;
@@ -271,7 +272,7 @@ async fn execute<S: Session, W: AsyncWrite + Unpin>(
     let _running = state.memory.hold(portal.running).map_err(ClientError::from)?;
     // Whatever becomes of it, it cannot run (and charge) a second time.
     match (std::mem::replace(&mut portal.progress, Progress::Spent), control) {
-        (Progress::Control, Control::Fetch(fetch)) => {
+        (Progress::Control, Some(Control::Fetch(fetch))) => {
             let rest = cursors::fetch_portal(state, writer, &fetch, &formats, limit).await?;
             if let Some(rest) = rest {
                 let rows = state.portals.get(name)?;
@@ -282,20 +283,20 @@ async fn execute<S: Session, W: AsyncWrite + Unpin>(
             }
             Ok(())
         }
-        (Progress::Control, control) => {
+        (Progress::Control, Some(control)) => {
             state.settle(&control).await?;
             if let Some(step) = state.control(control, Some(name))? {
                 writer.step(&step);
             }
             Ok(())
         }
-        (Progress::Bound(bound, promised), Control::Declare(cursor)) => {
+        (Progress::Bound(bound, promised), Some(Control::Declare(cursor))) => {
             cursors::declare(state, writer, bound, promised.as_deref(), cursor, held).await
         }
-        (Progress::Bound(bound, promised), Control::Copy(copy)) => {
+        (Progress::Bound(bound, promised), Some(Control::Copy(copy))) => {
             run::copy_out(&mut state.session, writer, bound, promised.as_deref(), copy).await
         }
-        (Progress::Bound(bound, _), Control::CopyFrom(copy)) => {
+        (Progress::Bound(bound, _), Some(Control::CopyFrom(copy))) => {
             state.copy_from = Some((bound, copy));
             Ok(())
         }

@@ -47,9 +47,10 @@ mod turns;
 pub mod unix;
 mod wire;
 
+pub use answer::Control;
 pub use listener::{Address, Listener};
 pub use peer::neighbourhood;
 pub use server::{Server, Sessions, Shutdown};
-pub use service::{Account, Auth, Client, Control, Service, Session, Weight};
+pub use service::{Account, Auth, Client, Service, Session, Weight};
 pub use settings::{InForce, Settings};
 pub use tls::Tls;

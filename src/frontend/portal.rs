@@ -3,8 +3,8 @@
 use super::budget::{Account, Accounts, Held};
 use super::opened::Opened;
 use super::scratch::Scratch;
-use super::service::Control;
 use super::spool::Spool;
+use answer::Control;
 use answer::{ClientError, Field, SqlState};
 use policy::Limits;
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ const INVALID_CURSOR_STATE: SqlState = SqlState(*b"24000");
 #[derive(Debug)]
 pub(super) struct Portal<P> {
     /// Effect of its statement on the state of the frontend.
-    pub control: Control,
+    pub control: Option<Control>,
     /// Columns that Describe shows, in the formats that Bind asked for.
     pub fields: Option<Vec<Field>>,
     /// Progress of the portal.
@@ -223,7 +223,7 @@ mod tests {
         let progress = Progress::Bound((), None);
         let held = accounts(1_000, 0).memory.hold(held).unwrap();
         let life = Life::Transaction;
-        Portal { control: Control::None, fields: None, progress, held, running: 0, depth, life }
+        Portal { control: None, fields: None, progress, held, running: 0, depth, life }
     }
 
     fn portals(limits: &Limits) -> Portals<()> {

@@ -1,7 +1,8 @@
 //! The prepared statements of a session: one namespace for the protocol and for SQL.
 
 use super::budget::Held;
-use super::service::{Control, Weight};
+use super::service::Weight;
+use answer::Control;
 use answer::{ClientError, SqlState};
 use answer::{Description, Field};
 use policy::Limits;
@@ -16,7 +17,7 @@ pub(super) struct Prepared<T> {
     /// The statement; `None` for an empty text.
     pub statement: Option<T>,
     /// Effect on the state of the frontend.
-    pub control: Control,
+    pub control: Option<Control>,
     /// The description that Parse froze.
     pub description: Description,
     /// Bytes of the statement, and of running it.
@@ -29,7 +30,7 @@ impl<T> Prepared<T> {
     /// The columns of the rows that executing it sends: none where its rows are kept, or copied.
     pub fn shown(&self) -> Option<&[Field]> {
         match self.control {
-            Control::Declare(_) | Control::Copy(_) => None,
+            Some(Control::Declare(_) | Control::Copy(_)) => None,
             _ => self.description.fields.as_deref(),
         }
     }
@@ -123,13 +124,7 @@ mod tests {
     fn prepared() -> Prepared<()> {
         let description = Description { parameters: Vec::new(), fields: None };
         let held = accounts(0, 0).memory.hold(0).unwrap();
-        Prepared {
-            statement: Some(()),
-            control: Control::None,
-            description,
-            weight: Weight::default(),
-            _held: held,
-        }
+        Prepared { statement: Some(()), control: None, description, weight: Weight::default(), _held: held }
     }
 
     fn add(all: &mut Statements<()>, name: &str) -> Result<(), ClientError> {

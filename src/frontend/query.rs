@@ -6,9 +6,10 @@ use super::prepared::Prepared;
 use super::reply::Writer;
 use super::rows::{Rows, tag};
 use super::run;
-use super::service::{Control, Session};
+use super::service::Session;
 use super::state::State;
 use super::stop::{Stop, text};
+use answer::Control;
 use answer::{ClientError, Description, Field, Outcome, SqlState, Values};
 use tokio::io::AsyncWrite;
 
@@ -37,26 +38,28 @@ pub(super) async fn simple<S: Session, W: AsyncWrite + Unpin>(
     for (place, statement) in statements.into_iter().enumerate() {
         let last = place + 1 == count;
         let control = state.session.control(&statement);
-        state.transaction.admit(&control)?;
+        state.transaction.admit(control.as_ref())?;
         let running = state.session.weight(&statement).running;
         let _running = state.memory.hold(running).map_err(ClientError::from)?;
         // Each statement of the simple protocol would be the unnamed portal.
         state.portals.close("");
         match control {
-            Control::None => plain(&mut state.session, statement, writer).await?,
-            Control::Fetch(fetch) => cursors::fetch(state, writer, &fetch).await?,
-            Control::Prepare { name, types } => {
+            None => plain(&mut state.session, statement, writer).await?,
+            Some(Control::Fetch(fetch)) => cursors::fetch(state, writer, &fetch).await?,
+            Some(Control::Prepare { name, types }) => {
                 prepare(state, statement, name, &types).await?;
                 writer.complete("PREPARE");
             }
-            Control::Execute(name) => {
+            Some(Control::Execute(name)) => {
                 let text = |n| Ok(vec![0; n]);
                 let (bound, promised) = call(state, writer, &name, &statement, text).await?;
                 let outcome = run::start(&mut state.session, writer, bound, promised.as_deref()).await?;
                 give(outcome, writer).await?;
             }
-            Control::Declare(_) | Control::Copy(_) => query(state, writer, statement, control).await?,
-            Control::CopyFrom(copy) => {
+            Some(control @ (Control::Declare(_) | Control::Copy(_))) => {
+                query(state, writer, statement, control).await?
+            }
+            Some(Control::CopyFrom(copy)) => {
                 if !last {
                     return Err(ClientError::unsupported(
                         "COPY FROM STDIN must be the last statement of its message",
@@ -69,7 +72,7 @@ pub(super) async fn simple<S: Session, W: AsyncWrite + Unpin>(
                 let bound = state.session.bind(&statement, &description, Values::default()).await?;
                 state.copy_from = Some((bound, copy));
             }
-            control => {
+            Some(control) => {
                 state.settle(&control).await?;
                 if let Some(step) = state.control(control, None)? {
                     writer.step(&step);
@@ -89,7 +92,7 @@ async fn query<S: Session, W: AsyncWrite + Unpin>(
 ) -> Result<(), Stop> {
     let description = state.session.describe(&statement, &[]).await?;
     no_parameters(&description)?;
-    let (results, promised) = run::wanted(&control, &description, Vec::new());
+    let (results, promised) = run::wanted(Some(&control), &description, Vec::new());
     let values = Values { results, ..Values::default() };
     let bound = state.session.bind(&statement, &description, values).await?;
     match control {
@@ -142,8 +145,7 @@ async fn prepare<S: Session>(
     let weight = state.session.weight(&statement);
     let fields = size_of::<Field>() * description.fields.as_ref().map_or(0, Vec::len);
     let held = state.memory.hold(name.len() + weight.kept + fields)?;
-    let prepared =
-        Prepared { statement: Some(statement), control: Control::None, description, weight, _held: held };
+    let prepared = Prepared { statement: Some(statement), control: None, description, weight, _held: held };
     state.statements.insert(name, prepared);
     Ok(())
 }

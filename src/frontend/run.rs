@@ -3,8 +3,9 @@
 use super::copy::Encoder;
 use super::reply::{Bare, Writer};
 use super::rows::{Rows, tag};
-use super::service::{Control, Session};
+use super::service::Session;
 use super::stop::Stop;
+use answer::Control;
 use answer::{ClientError, Copy, Description, Field, Outcome, SqlState};
 use tokio::io::AsyncWrite;
 
@@ -16,14 +17,14 @@ const MAX_COLUMNS: usize = 1_600;
 /// The formats that a statement is bound with, and the columns that it must give then, for one whose rows the frontend
 /// keeps or copies. `results` are those of the client, for others.
 pub(super) fn wanted(
-    control: &Control,
+    control: Option<&Control>,
     description: &Description,
     results: Vec<i16>,
 ) -> (Vec<i16>, Option<Vec<Field>>) {
     let Some(fields) = &description.fields else { return (results, None) };
     let formats = match control {
-        Control::Copy(copy) => vec![i16::from(matches!(copy, Copy::Binary)); fields.len()],
-        Control::Declare(_) => {
+        Some(Control::Copy(copy)) => vec![i16::from(matches!(copy, Copy::Binary)); fields.len()],
+        Some(Control::Declare(_)) => {
             let text_only = fields.iter().any(|f| TEXT_ONLY.contains(&f.type_oid));
             let both = !text_only && fields.len() * 2 <= MAX_COLUMNS;
             let binary = if both { fields.len() } else { 0 };

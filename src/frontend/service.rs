@@ -1,7 +1,7 @@
 //! The service behind the frontend, as traits.
 
 use answer::ClientError;
-use answer::{Copy, Cursor, Description, Fetch, Identity, Modes, Notice, Outcome, Values};
+use answer::{Control, Copy, Description, Identity, Notice, Outcome, Values};
 use std::collections::BTreeMap;
 use std::future::Future;
 
@@ -25,60 +25,6 @@ pub struct Account {
     pub auth: Auth,
     /// The common name that the certificate must have that the client shows; None asks for no certificate.
     pub certificate: Option<String>,
-}
-
-/// What a statement does to what the frontend keeps: the virtual transaction, the prepared statements and the
-/// portals. The frontend executes all but [`Control::None`] itself, in both protocols; the session hears of it
-/// through [`Session::transaction`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Control {
-    /// An ordinary statement, for [`Session::run`], or [`Session::describe`] and so on.
-    None,
-    /// `BEGIN`.
-    Begin(Modes),
-    /// `START TRANSACTION`: the same, with a tag of its own.
-    StartTransaction(Modes),
-    /// `COMMIT` or `END`.
-    Commit {
-        /// `AND CHAIN`.
-        chain: bool,
-    },
-    /// `ROLLBACK` or `ABORT`.
-    Rollback {
-        /// `AND CHAIN`.
-        chain: bool,
-    },
-    /// `SAVEPOINT name`.
-    Savepoint(String),
-    /// `RELEASE [SAVEPOINT] name`.
-    Release(String),
-    /// `ROLLBACK TO [SAVEPOINT] name`.
-    RollbackTo(String),
-    /// `DEALLOCATE name`, or `DEALLOCATE ALL` without a name. Statements of SQL and of the protocol share one
-    /// namespace.
-    Deallocate(Option<String>),
-    /// `CLOSE name`, or `CLOSE ALL` without a name: portals, whoever opened them.
-    CloseCursors(Option<String>),
-    /// `DECLARE`: the rows of the statement's query are kept under a name.
-    Declare(Cursor),
-    /// `FETCH` and `MOVE`: rows of a cursor.
-    Fetch(Fetch),
-    /// `COPY … TO STDOUT`: the rows of the statement's query go out in this format.
-    Copy(Copy),
-    /// `COPY … FROM STDIN`: rows come in this format, for [`Session::copy_begin`] and what follows it.
-    CopyFrom(Copy),
-    /// `PREPARE`: the statement's query is prepared under a name.
-    Prepare {
-        /// The name.
-        name: String,
-        /// Type OIDs of the first parameters.
-        types: Vec<u32>,
-    },
-    /// `EXECUTE`: the prepared statement of this name runs with values that the statement gives: as its one row, or as
-    /// an answer without rows where there are none.
-    Execute(String),
-    /// `DISCARD ALL`: statements and portals go, and the session resets its settings when it is told.
-    DiscardAll,
 }
 
 /// The connection of a session.
@@ -156,8 +102,9 @@ pub trait Session: Send + 'static {
     /// Splits and parses a message's text. An empty list means an empty query.
     fn parse(&mut self, sql: &str) -> Result<Vec<Self::Statement>, ClientError>;
 
-    /// What the statement does to what the frontend keeps.
-    fn control(&self, statement: &Self::Statement) -> Control;
+    /// What the statement does to what the frontend keeps. None: an ordinary statement, for
+    /// [`Self::run`], or [`Self::describe`] and so on.
+    fn control(&self, statement: &Self::Statement) -> Option<Control>;
 
     /// What the statement takes.
     fn weight(&self, statement: &Self::Statement) -> Weight {

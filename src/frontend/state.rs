@@ -4,9 +4,10 @@
 use super::budget::{Account, Accounts};
 use super::portal::Portals;
 use super::prepared::Statements;
-use super::service::{Control, Session};
+use super::service::Session;
 use super::transaction::{Step, Transaction};
 use super::turns::Turn;
+use answer::Control;
 use answer::{ClientError, Copy};
 use pgwire::messages::response::TransactionStatus;
 use policy::Limits;

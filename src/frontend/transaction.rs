@@ -1,7 +1,7 @@
 //! The virtual transaction: what BEGIN, COMMIT, ROLLBACK and savepoints mean to a client of a read-only proxy.
 //! Answers and debits are final whatever the transaction does; only its state machine is PostgreSQL's.
 
-use super::service::Control;
+use answer::Control;
 use answer::Notice;
 use answer::{ClientError, SqlState};
 use pgwire::messages::response::TransactionStatus;
@@ -63,9 +63,11 @@ impl Transaction {
     }
 
     /// Refuses what a failed transaction does not allow.
-    pub fn admit(&self, control: &Control) -> Result<(), ClientError> {
-        let ends =
-            matches!(control, Control::Commit { .. } | Control::Rollback { .. } | Control::RollbackTo(_));
+    pub fn admit(&self, control: Option<&Control>) -> Result<(), ClientError> {
+        let ends = matches!(
+            control,
+            Some(Control::Commit { .. } | Control::Rollback { .. } | Control::RollbackTo(_))
+        );
         if self.state == State::Failed && !ends {
             return Err(ClientError::new(
                 SqlState::IN_FAILED_TRANSACTION,
@@ -93,8 +95,7 @@ impl Transaction {
     pub fn apply(&mut self, control: Control) -> Result<Option<Step>, ClientError> {
         let mut notice = None;
         let (tag, effect) = match control {
-            Control::None
-            | Control::Deallocate(_)
+            Control::Deallocate(_)
             | Control::CloseCursors(_)
             | Control::DiscardAll
             | Control::Declare(_)
@@ -103,7 +104,7 @@ impl Transaction {
             | Control::CopyFrom(_)
             | Control::Prepare { .. }
             | Control::Execute(_) => return Ok(None),
-            Control::Begin(_) | Control::StartTransaction(_) => {
+            Control::Begin(_) | Control::Start(_) => {
                 if self.state == State::Idle {
                     self.state = State::Open;
                 } else {
@@ -198,7 +199,7 @@ mod tests {
     use answer::Modes;
 
     fn run(t: &mut Transaction, control: Control) -> Result<Step, ClientError> {
-        t.admit(&control).and_then(|()| t.apply(control)).map(Option::unwrap).inspect_err(|_| t.fail())
+        t.admit(Some(&control)).and_then(|()| t.apply(control)).map(Option::unwrap).inspect_err(|_| t.fail())
     }
 
     fn letter(t: &Transaction) -> char {
@@ -211,7 +212,7 @@ mod tests {
         assert_eq!(run(&mut t, Control::Commit { chain: false }).unwrap().notice.unwrap().code, "25P01");
         let begin = run(&mut t, Control::Begin(Modes::default())).unwrap();
         assert_eq!((begin.tag, begin.notice, letter(&t)), ("BEGIN", None, 'T'));
-        let again = run(&mut t, Control::StartTransaction(Modes::default())).unwrap();
+        let again = run(&mut t, Control::Start(Modes::default())).unwrap();
         assert_eq!((again.tag, again.notice.unwrap().code), ("START TRANSACTION", "25001"));
         assert_eq!(run(&mut t, Control::Commit { chain: false }).unwrap().tag, "COMMIT");
         assert_eq!(letter(&t), 'I');
@@ -225,8 +226,8 @@ mod tests {
         run(&mut t, Control::Begin(Modes::default())).unwrap();
         t.fail();
         assert_eq!(letter(&t), 'E');
-        for control in [Control::None, Control::Begin(Modes::default()), Control::Savepoint("a".into())] {
-            assert_eq!(t.admit(&control).unwrap_err().code.as_str(), "25P02");
+        for control in [None, Some(Control::Begin(Modes::default())), Some(Control::Savepoint("a".into()))] {
+            assert_eq!(t.admit(control.as_ref()).unwrap_err().code.as_str(), "25P02");
         }
         let step = run(&mut t, Control::Commit { chain: false }).unwrap();
         assert_eq!((step.tag, step.effect), ("ROLLBACK", Control::Rollback { chain: false }));

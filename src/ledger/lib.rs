@@ -14,6 +14,7 @@ mod keeper;
 pub mod log;
 mod mark;
 mod owner;
+mod payment;
 mod policy_view;
 mod pulse;
 mod reads;
@@ -29,11 +30,12 @@ pub use error::decimal;
 pub use error::{Lack, Lacking, LedgerError, Refusal, StreamEnd};
 pub use mark::{Mismatch, beside};
 pub use owner::{Missing, Owner, Told, user, verify};
+pub use payment::{Opened, Opens, Payment, Question, Receipt};
 pub use policy_view::Terms;
 pub use pulse::Pulse;
 pub use reads::{ReadPlace, ReadTerms, Standing};
 pub use recorded::{Deed, Paid as PaidStatement, Recorded, Taken};
-pub use time::time;
+pub use time::{Epoch, time};
 
 use answer::Identity;
 use books::{Ask, Body, Books, Entry, Opening};
@@ -44,6 +46,7 @@ use price::Proven;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use std::time::Duration;
+use time::micros;
 use tokio::sync::{mpsc, oneshot};
 use writer::{Edit, Paid, Request};
 
@@ -78,128 +81,11 @@ struct Writer {
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
-/// What somebody wants to be charged for.
-#[derive(Clone, Copy, Debug)]
-pub struct Question<'a> {
-    /// Who asks.
-    pub who: &'a Identity,
-    /// Hash of what is asked.
-    pub statement: [u8; 32],
-    /// What it costs, as it follows from what was proven.
-    pub charge: &'a Proven,
-    /// Tables of the policy that it reads; None counts as all.
-    pub tables: Option<&'a [usize]>,
-    /// Key under which its release will be kept, if it will be.
-    pub release: Option<[u8; 32]>,
-    /// On what terms the private rows are read that it pays for; None where nothing is read.
-    pub read: Option<ReadTerms>,
-    /// The stream that it opens.
-    pub stream: Option<Opens<'a>>,
-    /// What the entry says of it, where the policy wants the text.
-    pub text: Option<&'a str>,
-}
-
-impl<'a> Question<'a> {
-    /// One that is kept nowhere, and may read any table.
-    pub fn new(who: &'a Identity, statement: [u8; 32], charge: &'a Proven) -> Self {
-        Self { who, statement, charge, tables: None, release: None, read: None, stream: None, text: None }
-    }
-}
-
-/// A stream that a question opens.
-#[derive(Clone, Copy, Debug)]
-pub struct Opens<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// The latest entry by which the user opened it, as far as the asker knows; None where there is none. If there is a
-    /// later one, somebody else has paid, and this is refused: nobody pays twice for one opening.
-    pub after: Option<i64>,
-}
-
-/// A stream that was opened.
-#[derive(Clone, Copy, Debug)]
-pub struct Opened<'a> {
-    /// Whose.
-    pub user: &'a str,
-    /// Its name.
-    pub stream: &'a str,
-    /// The entry that paid for it.
-    pub entry: i64,
-}
-
-/// What came of a question.
-pub enum Payment {
-    /// It was charged.
-    Paid(Receipt),
-    /// Somebody stored its release meanwhile: nothing was charged.
-    Kept(Vec<u8>),
-    /// Somebody else has paid for its release and not stored it yet: nothing was charged. Ask again in a while.
-    Wait,
-    /// As many reads of this user are under way as may still fail: nothing was charged. [`Ledger::place_or_change`] says
-    /// when to ask again.
-    Full,
-}
-
-/// Proof that a charge was paid, and to be spent on the one release it was paid for.
-///
-/// There is no way to one but [`Ledger::pay`] and [`Ledger::debit`], and no way to two from one.
-pub struct Receipt {
-    charge: Charge,
-    entry: i64,
-    budgets: Vec<BudgetState>,
-    read: Option<ReadPlace>,
-    /// Noise that selects private groups was drawn for it.
-    selected: bool,
-}
-
-impl Receipt {
-    /// What was paid.
-    pub fn charge(&self) -> &Charge {
-        &self.charge
-    }
-
-    /// The number of the ledger's entry.
-    pub fn entry(&self) -> i64 {
-        self.entry
-    }
-
-    /// Whether this is the first time that noise is drawn for it that selects private groups, as their rows come.
-    pub fn begin_selection(&mut self) -> bool {
-        !std::mem::replace(&mut self.selected, true)
-    }
-
-    /// Noise that selects private groups was drawn for it.
-    pub fn has_selected(&self) -> bool {
-        self.selected
-    }
-
-    /// The place of the read that it pays for, where there is one; once.
-    pub fn take_read(&mut self) -> Option<ReadPlace> {
-        self.read.take()
-    }
-
-    /// Every budget that was debited, after the debit.
-    pub fn budgets(&self) -> &[BudgetState] {
-        &self.budgets
-    }
-}
-
-/// How often the data were declared new, and when.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Epoch {
-    /// 0 at first.
-    pub number: u64,
-    /// When it began, in microseconds since 1970.
-    pub since: i64,
-    /// What the ledger's clock says now.
-    pub now: i64,
-}
-
 impl Ledger {
     /// Creates the ledger with these budgets, all unspent. An existing one is refused: it may hold what was spent.
     pub fn create(location: &LedgerLocation, terms: &Terms) -> Result<(), LedgerError> {
         let terms = terms.check()?;
-        let (at, author) = (owner::clock(), owner::user());
+        let (at, author) = (time::clock(), owner::user());
         let opening =
             Opening { id: random()?, software: concat!("noisegate ", env!("CARGO_PKG_VERSION")).into() };
         let opening = Entry::new(at, Body::Opening(opening));
@@ -433,7 +319,7 @@ impl Ledger {
 
     /// Refuses a user of whom as many reads have failed as may, as far as is known here without asking the books.
     pub fn check_failures(&self, user: &str, limit: u32) -> Result<(), Refusal> {
-        reads::refuse_suspended(self.seen.standing(user, owner::clock(), limit))
+        reads::refuse_suspended(self.seen.standing(user, time::clock(), limit))
     }
 
     /// Waits for a place, no longer than `patience`: until the list of reads has changed. Others may take the place.
@@ -610,10 +496,6 @@ fn random() -> Result<String, LedgerError> {
     getrandom::fill(&mut bytes)
         .map_err(|e| LedgerError::Impossible(format!("no randomness is available: {e}")))?;
     Ok(entry::hex(&bytes))
-}
-
-fn micros(span: Duration) -> i64 {
-    i64::try_from(span.as_micros()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

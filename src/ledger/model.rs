@@ -380,7 +380,7 @@ fn world(seed: u64, runtime: &tokio::runtime::Runtime, only: Option<Fault>) -> [
     let place = |folder: &Path| LedgerLocation::Sqlite(folder.join(NAME).into());
     Ledger::create(&place(&folder), &terms()).unwrap();
     let clock = 20_000 * DAY + i64::try_from(dice.below(1 << 40)).unwrap();
-    let (mut clock, mut known) = (owner::clock().max(clock), Known::default());
+    let (mut clock, mut known) = (crate::time::clock().max(clock), Known::default());
     let (mut restarts, mut restored) = (0, 0);
     for _ in 0..40 {
         let mut keeper = Keeper::open(&place(&folder)).unwrap_or_else(|e| panic!("{e}"));
@@ -450,7 +450,7 @@ fn after_a_failed_batch_the_books_are_what_the_log_says() {
     let folder = tempfile::tempdir().unwrap();
     let place = LedgerLocation::Sqlite(folder.path().join(NAME).into());
     Ledger::create(&place, &terms()).unwrap();
-    let (mut failures, mut written, mut clock) = (0, 0, owner::clock());
+    let (mut failures, mut written, mut clock) = (0, 0, crate::time::clock());
     for fault in [Fault::ErrorBefore, Fault::ErrorAfter] {
         // One batch looks, begins, appends and commits.
         for steps in 1..=4 {
@@ -505,7 +505,7 @@ fn whatever_happens_spent_is_what_was_answered_and_no_more_than_the_limit() {
         (None, None) => 20,
     };
     let (start, mut worlds, mut sums) = (Instant::now(), 0u64, [0; 2]);
-    let first = u64::try_from(owner::clock()).unwrap();
+    let first = u64::try_from(crate::time::clock()).unwrap();
     while worlds < 3 || start.elapsed() < Duration::from_secs(seconds) {
         let seed = first.wrapping_add(worlds);
         let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| world(seed, &runtime, None)));

@@ -11,6 +11,7 @@ use super::keeper::Keeper;
 use super::log::Row;
 use super::mark::Mismatch;
 use super::policy_view::Terms;
+use super::time::clock;
 use bigdecimal::BigDecimal;
 use dp::{Charge, Guarantee};
 use policy::{Budget, LedgerLocation};
@@ -382,12 +383,6 @@ pub(super) fn told(id: i64, entry: Entry) -> Told {
         Body::Epoch(e) => (e.author, format!("epoch {} of the data: {}", e.number, e.reason)),
     };
     Told { id, at: entry.at, who, what }
-}
-
-/// This machine's clock, in microseconds since 1970.
-pub(super) fn clock() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
 }
 
 /// User of the operating system who runs this program.

@@ -156,7 +156,7 @@ impl Held {
             };
             let writer = writer.upgrade().filter(|_| !reads.is_empty());
             let Some(writer) = writer else { return };
-            if writer.send(Request::Renew { reads, lease: super::micros(lease) }).await.is_err() {
+            if writer.send(Request::Renew { reads, lease: super::time::micros(lease) }).await.is_err() {
                 return;
             }
         }
@@ -219,7 +219,7 @@ pub(super) fn refuse_suspended(standing: Standing) -> Result<(), Refusal> {
 
 /// Entry of the list for a read.
 pub(super) fn reserved(id: &str, user: &str, now: i64, terms: ReadTerms) -> PrivateRead {
-    let lease = super::micros(terms.lease);
+    let lease = super::time::micros(terms.lease);
     PrivateRead {
         id: id.to_owned(),
         user: user.to_owned(),

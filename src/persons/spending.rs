@@ -6,6 +6,7 @@
 use super::secret::{Person, Secret};
 use chacha20poly1305::aead::{Aead, Payload};
 use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce};
+use durable::OpenError;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior, params};
 use std::path::Path;
 
@@ -84,14 +85,12 @@ impl Spending {
     /// The file is none, is another process's or another key's, or cannot be written.
     pub fn open(path: &Path, named: &str, secret: Secret) -> Result<Self, SpendingError> {
         let shown = || named.to_owned();
-        let mut options = std::fs::OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(path).map_err(|e| SpendingError::File(shown(), e))?;
-        let connection = prepared(path, &secret).map_err(|e| match e.sqlite_error_code() {
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => SpendingError::InUse(shown()),
-            _ => SpendingError::Sqlite(shown(), e),
+        let connection = prepared(path, &secret).map_err(|e| match e {
+            OpenError::File(e) => SpendingError::File(shown(), e),
+            OpenError::Sqlite(e) => match e.sqlite_error_code() {
+                Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => SpendingError::InUse(shown()),
+                _ => SpendingError::Sqlite(shown(), e),
+            },
         })?;
         let connection = match connection {
             Prepared::Ready(connection) => connection,
@@ -150,25 +149,22 @@ enum Prepared {
     OtherVersion,
 }
 
-fn prepared(path: &Path, secret: &Secret) -> Result<Prepared, rusqlite::Error> {
-    let mut connection = Connection::open(path)?;
+fn prepared(path: &Path, secret: &Secret) -> Result<Prepared, OpenError> {
     // Of one process: two that count by themselves would let twice as much through.
-    connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
-    connection.pragma_update(None, "journal_mode", "WAL")?;
-    connection.pragma_update(None, "synchronous", "FULL")?;
-    connection.pragma_update(None, "secure_delete", "ON")?;
+    let mut connection = durable::open_alone(path)?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let version: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    let tables: i64 = transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    if (version, tables) == (0, 0) {
+    let version = durable::version(&transaction)?;
+    if version.is_none() {
         transaction.execute_batch(SCHEMA)?;
     }
-    if (version, tables) == (0, 0) || version == 1 {
-        transaction.execute_batch(KEY)?;
-        transaction.execute("INSERT INTO key VALUES (?1)", params![secret.proof()])?;
-        transaction.pragma_update(None, "user_version", VERSION)?;
-    } else if version != VERSION {
-        return Ok(Prepared::OtherVersion);
+    match version {
+        None | Some(1) => {
+            transaction.execute_batch(KEY)?;
+            transaction.execute("INSERT INTO key VALUES (?1)", params![secret.proof()])?;
+            transaction.pragma_update(None, "user_version", VERSION)?;
+        }
+        Some(VERSION) => {}
+        Some(_) => return Ok(Prepared::OtherVersion),
     }
     let proof: [u8; 32] = transaction.query_row("SELECT proof FROM key", [], |row| row.get(0))?;
     if proof != secret.proof() {

@@ -11,41 +11,13 @@ use std::net::IpAddr;
 pub(super) const ACCESS: Keys = Keys {
     section: "[[access]]",
     list: &[
-        Key {
-            name: "from",
-            ty: "list of networks",
-            default: "everywhere",
-            example: "[\"10.0.0.0/8\", \"::1\", \"local\"]",
-            purpose: "Networks and addresses; `local` means Unix sockets.",
-        },
-        Key {
-            name: "users",
-            ty: "list of strings",
-            default: "everybody",
-            example: "[\"ada\"]",
-            purpose: "Login names.",
-        },
-        Key {
-            name: "roles",
-            ty: "list of strings",
-            default: "any, or none",
-            example: "[\"research\"]",
-            purpose: "Roles of users.",
-        },
-        Key {
-            name: "tls",
-            ty: "boolean",
-            default: "both",
-            example: "true",
-            purpose: "Connections with TLS, or those without.",
-        },
-        Key {
-            name: "action",
-            ty: "`allow` or `deny`",
-            default: REQUIRED,
-            example: "\"allow\"",
-            purpose: "What happens to a connection that matches all of the above.",
-        },
+        Key::of("from", "list of networks", "everywhere", "[\"10.0.0.0/8\", \"::1\", \"local\"]")
+            .says("Networks and addresses; `local` means Unix sockets."),
+        Key::of("users", "list of strings", "everybody", "[\"ada\"]").says("Login names."),
+        Key::of("roles", "list of strings", "any, or none", "[\"research\"]").says("Roles of users."),
+        Key::of("tls", "boolean", "both", "true").says("Connections with TLS, or those without."),
+        Key::of("action", "`allow` or `deny`", REQUIRED, "\"allow\"")
+            .says("What happens to a connection that matches all of the above."),
     ],
     later: &[],
 };

@@ -71,55 +71,20 @@ pub(super) fn delta(
 pub(super) const STATEMENT: Keys = Keys {
     section: "[statement]",
     list: &[
-        Key {
-            name: "epsilon",
-            ty: "number, 1e-9 to 1000",
-            default: "0.1",
-            example: "0.5",
-            purpose: "Price of a statement that reads private rows: noise has the scale (what one unit can change) / ε.",
-        },
-        Key {
-            name: "min_epsilon",
-            ty: "number, 1e-9 to 1000",
-            default: "1e-4",
-            example: "0.001",
-            purpose: "The least ε of a statement, and of a stream: what takes time and may fail is no answer for next to nothing.",
-        },
-        Key {
-            name: "delta",
-            ty: "number, 0 to 1",
-            default: "1e-9",
-            example: "1e-8",
-            purpose: "The most that a statement spends on selecting private groups; 0 allows public groups only.",
-        },
-        Key {
-            name: "max_groups",
-            ty: "whole number",
-            default: "4",
-            example: "10",
-            purpose: "Groups that a unit may touch (l0), where groups are private or units are counted; its others are dropped. Where groups are public, `max_rows` times as many rows may be spread over any of them.",
-        },
-        Key {
-            name: "max_rows",
-            ty: "whole number",
-            default: "8",
-            example: "20",
-            purpose: "Rows that a unit may bring to a group (l∞), at most 1,000,000; a unit with more, or with more in all public groups together than `max_groups` such groups hold, is scaled down.",
-        },
-        Key {
-            name: "auto_max_rows",
-            ty: "whole number",
-            default: "none: `noisegate.bounds = auto` is refused",
-            example: "1000",
-            purpose: "The most rows of a unit, in all groups together, that `noisegate.bounds = auto` may choose.",
-        },
-        Key {
-            name: "auto_share",
-            ty: "number, 0.01 to 0.5",
-            default: "0.2",
-            example: "0.1",
-            purpose: "The share of a statement's ε that `noisegate.bounds = auto` spends on choosing.",
-        },
+        Key::of("epsilon", "number, 1e-9 to 1000", "0.1", "0.5")
+            .says("Price of a statement that reads private rows: noise has the scale (what one unit can change) / ε."),
+        Key::of("min_epsilon", "number, 1e-9 to 1000", "1e-4", "0.001")
+            .says("The least ε of a statement, and of a stream: what takes time and may fail is no answer for next to nothing."),
+        Key::of("delta", "number, 0 to 1", "1e-9", "1e-8")
+            .says("The most that a statement spends on selecting private groups; 0 allows public groups only."),
+        Key::of("max_groups", "whole number", "4", "10")
+            .says("Groups that a unit may touch (l0), where groups are private or units are counted; its others are dropped. Where groups are public, `max_rows` times as many rows may be spread over any of them."),
+        Key::of("max_rows", "whole number", "8", "20")
+            .says("Rows that a unit may bring to a group (l∞), at most 1,000,000; a unit with more, or with more in all public groups together than `max_groups` such groups hold, is scaled down."),
+        Key::of("auto_max_rows", "whole number", "none: `noisegate.bounds = auto` is refused", "1000")
+            .says("The most rows of a unit, in all groups together, that `noisegate.bounds = auto` may choose."),
+        Key::of("auto_share", "number, 0.01 to 0.5", "0.2", "0.1")
+            .says("The share of a statement's ε that `noisegate.bounds = auto` spends on choosing."),
     ],
     later: &["mechanism", "intervals", "accuracy"],
 };
@@ -202,69 +167,24 @@ const AUTO: &str = "auto";
 pub(super) const BUDGET: Keys = Keys {
     section: "[[budget]]",
     list: &[
-        Key {
-            name: "name",
-            ty: "string",
-            default: REQUIRED,
-            example: "\"total\"",
-            purpose: "Unique; the ledger knows the budget by it.",
-        },
-        Key {
-            name: "per",
-            ty: "`user` or `role`",
-            default: "one over the whole data set, which is the guarantee",
-            example: "\"user\"",
-            purpose: "A quota for each user or role instead.",
-        },
-        Key {
-            name: "tables",
-            ty: "list of private tables",
-            default: "all",
-            example: "[\"trips\", \"payments\"]",
-            purpose: "Only statements that read one of these are debited.",
-        },
-        Key {
-            name: "window",
-            ty: "`Nd` or `month`",
-            default: "none: it is never refilled",
-            example: "\"30d\"",
-            purpose: "The budget starts anew with each period of so many days (counted from 1970-01-01) or calendar month, in UTC. What is spent in different windows adds up.",
-        },
-        Key {
-            name: "accounting",
-            ty: "`auto`, `pure`, `approx`, `advanced`, `zcdp`, `rdp`, `gdp` or `envelope`",
-            default: "\"zcdp\"",
-            example: "\"approx\"",
-            purpose: "How prices add up: `pure` ε, without private groups; `approx` ε and δ; `advanced` ε²; `zcdp` ρ, which allows many more small statements for the same ε; `rdp` Rényi divergences; `gdp` μ²; `envelope` counts uses of `mechanisms`; `auto` takes that of `zcdp`, `rdp` and `approx` which buys most counts at `statement.epsilon`, once, when the ledger is made.",
-        },
-        Key {
-            name: "epsilon",
-            ty: "number, 1e-9 to 1000",
-            default: REQUIRED,
-            example: "8.0",
-            purpose: "The total.",
-        },
-        Key {
-            name: "delta",
-            ty: "number below 1",
-            default: "required, but for `pure`",
-            example: "1e-6",
-            purpose: "The total: the chance that the guarantee fails, well below one over the number of units.",
-        },
-        Key {
-            name: "selection_delta",
-            ty: "number below `delta`",
-            default: "half of `delta`",
-            example: "4e-8",
-            purpose: "The part of δ that pays for private groups.",
-        },
-        Key {
-            name: "mechanisms",
-            ty: "list of tables",
-            default: "required for `envelope`",
-            example: "[{ noise = \"laplace\", sensitivity = 1, scale = 40, uses = 4000 }]",
-            purpose: "What an `envelope` is good for; all uses together must keep (ε, δ).",
-        },
+        Key::of("name", "string", REQUIRED, "\"total\"")
+            .says("Unique; the ledger knows the budget by it."),
+        Key::of("per", "`user` or `role`", "one over the whole data set, which is the guarantee", "\"user\"")
+            .says("A quota for each user or role instead."),
+        Key::of("tables", "list of private tables", "all", "[\"trips\", \"payments\"]")
+            .says("Only statements that read one of these are debited."),
+        Key::of("window", "`Nd` or `month`", "none: it is never refilled", "\"30d\"")
+            .says("The budget starts anew with each period of so many days (counted from 1970-01-01) or calendar month, in UTC. What is spent in different windows adds up."),
+        Key::of("accounting", "`auto`, `pure`, `approx`, `advanced`, `zcdp`, `rdp`, `gdp` or `envelope`", "\"zcdp\"", "\"approx\"")
+            .says("How prices add up: `pure` ε, without private groups; `approx` ε and δ; `advanced` ε²; `zcdp` ρ, which allows many more small statements for the same ε; `rdp` Rényi divergences; `gdp` μ²; `envelope` counts uses of `mechanisms`; `auto` takes that of `zcdp`, `rdp` and `approx` which buys most counts at `statement.epsilon`, once, when the ledger is made."),
+        Key::of("epsilon", "number, 1e-9 to 1000", REQUIRED, "8.0")
+            .says("The total."),
+        Key::of("delta", "number below 1", "required, but for `pure`", "1e-6")
+            .says("The total: the chance that the guarantee fails, well below one over the number of units."),
+        Key::of("selection_delta", "number below `delta`", "half of `delta`", "4e-8")
+            .says("The part of δ that pays for private groups."),
+        Key::of("mechanisms", "list of tables", "required for `envelope`", "[{ noise = \"laplace\", sensitivity = 1, scale = 40, uses = 4000 }]")
+            .says("What an `envelope` is good for; all uses together must keep (ε, δ)."),
     ],
     later: &[],
 };

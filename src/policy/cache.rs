@@ -15,55 +15,20 @@ const CHANNEL_BYTES: usize = 63;
 pub(super) const CACHE: Keys = Keys {
     section: "[cache]",
     list: &[
-        Key {
-            name: "enabled",
-            ty: "boolean",
-            default: "true",
-            example: "false",
-            purpose: "Keep answers, so that asking again costs nothing and gives the same numbers.",
-        },
-        Key {
-            name: "refresh",
-            ty: "time span, or `never`",
-            default: "\"24h\"",
-            example: "\"7d\"",
-            purpose: "How long an answer is given again: time is cut into spans of this length, counted from 1970 in UTC, and each has its own answers.",
-        },
-        Key {
-            name: "notify",
-            ty: "channel",
-            default: "none",
-            example: "\"bikes_loaded\"",
-            purpose: "A NOTIFY on this channel of the database ends the answers kept so far: for load jobs, never for triggers on private tables.",
-        },
-        Key {
-            name: "notify_interval",
-            ty: "time span",
-            default: "\"1min\"",
-            example: "\"10min\"",
-            purpose: "The least time between two ends by NOTIFY, which any login of the database can send: one that comes sooner waits until it is over, and the log says so.",
-        },
-        Key {
-            name: "snap",
-            ty: "time span",
-            default: "none",
-            example: "\"5min\"",
-            purpose: "What private rows are compared with is computed from now() rounded down to a multiple of this, so that a dashboard's moving range stays the same for as long.",
-        },
-        Key {
-            name: "key_file",
-            ty: "path",
-            default: "answers are kept as they are",
-            example: "\"noisegate.key\"",
-            purpose: "The key that kept answers are encrypted with: 32 bytes, or 64 hexadecimal digits. Only its owner may read it; it belongs anywhere but beside the ledger.",
-        },
-        Key {
-            name: "key",
-            ty: "64 hexadecimal digits",
-            default: "none",
-            example: "\"0001020304050607080910111213141516171819202122232425262728293031\"",
-            purpose: "The same, instead of a file: write a variable, `\"${NAME}\"`.",
-        },
+        Key::of("enabled", "boolean", "true", "false")
+            .says("Keep answers, so that asking again costs nothing and gives the same numbers."),
+        Key::of("refresh", "time span, or `never`", "\"24h\"", "\"7d\"")
+            .says("How long an answer is given again: time is cut into spans of this length, counted from 1970 in UTC, and each has its own answers."),
+        Key::of("notify", "channel", "none", "\"bikes_loaded\"")
+            .says("A NOTIFY on this channel of the database ends the answers kept so far: for load jobs, never for triggers on private tables."),
+        Key::of("notify_interval", "time span", "\"1min\"", "\"10min\"")
+            .says("The least time between two ends by NOTIFY, which any login of the database can send: one that comes sooner waits until it is over, and the log says so."),
+        Key::of("snap", "time span", "none", "\"5min\"")
+            .says("What private rows are compared with is computed from now() rounded down to a multiple of this, so that a dashboard's moving range stays the same for as long."),
+        Key::of("key_file", "path", "answers are kept as they are", "\"noisegate.key\"")
+            .says("The key that kept answers are encrypted with: 32 bytes, or 64 hexadecimal digits. Only its owner may read it; it belongs anywhere but beside the ledger."),
+        Key::of("key", "64 hexadecimal digits", "none", "\"0001020304050607080910111213141516171819202122232425262728293031\"")
+            .says("The same, instead of a file: write a variable, `\"${NAME}\"`."),
     ],
     later: &[],
 };

@@ -18,146 +18,46 @@ use std::path::Path;
 pub(super) const COLLECT: Keys = Keys {
     section: "[collect.NAME]",
     list: &[
-        Key {
-            name: "table",
-            ty: "string",
-            default: "the name with `_reports` behind it",
-            example: "\"survey_reports\"",
-            purpose: "The table of the database that holds the reports: one column for each of `columns`, and no other. `check` prints its DDL.",
-        },
-        Key {
-            name: "schema",
-            ty: "string",
-            default: "\"public\"",
-            example: "\"public\"",
-            purpose: "Its schema.",
-        },
-        Key {
-            name: "users",
-            ty: "list of strings",
-            default: "nobody, without `roles`",
-            example: "[\"form\"]",
-            purpose: "Login names of those who write. They read nothing through noisegate.",
-        },
-        Key {
-            name: "roles",
-            ty: "list of strings",
-            default: "nobody, without `users`",
-            example: "[\"devices\"]",
-            purpose: "Roles whose users write, beside `users`.",
-        },
-        Key {
-            name: "encoder",
-            ty: "`proxy` or `client`",
-            default: "\"proxy\"",
-            example: "\"proxy\"",
-            purpose: "Who randomises: noisegate, before anything is logged, queued or stored; or whoever answers, with `noisegate collect encode` or its library: [encoding.md](encoding.md).",
-        },
-        Key {
-            name: "shuffler",
-            ty: "`none` or `process`",
-            default: "\"none\"",
-            example: "\"none\"",
-            purpose: "Who drops order and identity: nobody but the proxy, which writes the rows of a transaction in a random order; or, with `encoder = \"client\"`, a process of its own, `noisegate collect shuffle`, whose login is among `users`.",
-        },
-        Key {
-            name: "shuffler_key",
-            ty: "string",
-            default: "needed with `encoder = \"client\"`",
-            example: "\"noisegate-shuffler-public-…\"",
-            purpose: "The shuffler's public key, as `noisegate collect key shuffler` prints it.",
-        },
-        Key {
-            name: "analyser_key_file",
-            ty: "path",
-            default: "needed with `encoder = \"client\"`",
-            example: "\"analyser.key\"",
-            purpose: "The secret key that opens the inner layer of reports, made by `noisegate collect key analyser`; nobody but its owner reads the file.",
-        },
-        Key {
-            name: "min_batch",
-            ty: "whole number, 1 to 1000000",
-            default: "1000",
-            example: "5000",
-            purpose: "Reports that the shuffler lets go together. This and the next four are part of the description that `noisegate collect describe` prints: who encodes, the shuffler and noisegate have the same or do not understand each other.",
-        },
-        Key {
-            name: "max_delay",
-            ty: "time span of whole seconds",
-            default: "\"1d\"",
-            example: "\"6h\"",
-            purpose: "After so long a smaller batch goes out, and is marked as small.",
-        },
-        Key {
-            name: "min_group",
-            ty: "whole number, 1 to 1000000",
-            default: "20",
-            example: "100",
-            purpose: "About so many reports of a group before any of it goes out; 1: groups are not held back.",
-        },
-        Key {
-            name: "group_epsilon",
-            ty: "number, 1e-9 to 1000",
-            default: "1",
-            example: "0.5",
-            purpose: "ε of the noise on that threshold.",
-        },
-        Key {
-            name: "counted_per_writer",
-            ty: "whole number, 1 to 1000000",
-            default: "1",
-            example: "1",
-            purpose: "Reports of one writer that count in a group.",
-        },
-        Key {
-            name: "person",
-            ty: "string",
-            default: "nobody is told apart",
-            example: "\"device\"",
-            purpose: "A column that rows have beside `columns`, and that says who gives them. It is never stored: what stands for a person is a digest under the key of `person_key_file`, in a file of its own.",
-        },
-        Key {
-            name: "person_key_file",
-            ty: "path",
-            default: "needed with `person`",
-            example: "\"person.key\"",
-            purpose: "32 bytes, or 64 hexadecimal digits (`openssl rand -hex 32`), in a file that nobody but its owner reads.",
-        },
-        Key {
-            name: "epsilon",
-            ty: "number, 1e-9 to 1000",
-            default: "without a limit, and without `window`",
-            example: "3.0",
-            purpose: "ε of all that one person says in a `window`: as many rows as fit, each at the sum of its columns' ε. Further ones are refused, whatever they say.",
-        },
-        Key {
-            name: "window",
-            ty: "time span of whole seconds",
-            default: "needed with `epsilon`",
-            example: "\"30d\"",
-            purpose: "How long that lasts; windows begin at the epoch.",
-        },
-        Key {
-            name: "persons",
-            ty: "path",
-            default: "the name with `.persons.db` behind it",
-            example: "\"survey.persons.db\"",
-            purpose: "The file that remembers, sealed under the person key, how many rows each person gave in a window. It is of one noisegate and one key; two policies of one folder name one each.",
-        },
-        Key {
-            name: "permanent",
-            ty: "boolean",
-            default: "false",
-            example: "true",
-            purpose: "Whoever says the same of a column again gives the same report again, which tells nothing more (RAPPOR's permanent response). Each other value that they ever say adds the column's ε.",
-        },
-        Key {
-            name: "columns",
-            ty: "table",
-            default: REQUIRED,
-            example: "{ answer = { kind = \"boolean\", epsilon = 1.0 } }",
-            purpose: "What is asked. Rows have these columns and no others.",
-        },
+        Key::of("table", "string", "the name with `_reports` behind it", "\"survey_reports\"")
+            .says("The table of the database that holds the reports: one column for each of `columns`, and no other. `check` prints its DDL."),
+        Key::of("schema", "string", "\"public\"", "\"public\"")
+            .says("Its schema."),
+        Key::of("users", "list of strings", "nobody, without `roles`", "[\"form\"]")
+            .says("Login names of those who write. They read nothing through noisegate."),
+        Key::of("roles", "list of strings", "nobody, without `users`", "[\"devices\"]")
+            .says("Roles whose users write, beside `users`."),
+        Key::of("encoder", "`proxy` or `client`", "\"proxy\"", "\"proxy\"")
+            .says("Who randomises: noisegate, before anything is logged, queued or stored; or whoever answers, with `noisegate collect encode` or its library: [encoding.md](encoding.md)."),
+        Key::of("shuffler", "`none` or `process`", "\"none\"", "\"none\"")
+            .says("Who drops order and identity: nobody but the proxy, which writes the rows of a transaction in a random order; or, with `encoder = \"client\"`, a process of its own, `noisegate collect shuffle`, whose login is among `users`."),
+        Key::of("shuffler_key", "string", "needed with `encoder = \"client\"`", "\"noisegate-shuffler-public-…\"")
+            .says("The shuffler's public key, as `noisegate collect key shuffler` prints it."),
+        Key::of("analyser_key_file", "path", "needed with `encoder = \"client\"`", "\"analyser.key\"")
+            .says("The secret key that opens the inner layer of reports, made by `noisegate collect key analyser`; nobody but its owner reads the file."),
+        Key::of("min_batch", "whole number, 1 to 1000000", "1000", "5000")
+            .says("Reports that the shuffler lets go together. This and the next four are part of the description that `noisegate collect describe` prints: who encodes, the shuffler and noisegate have the same or do not understand each other."),
+        Key::of("max_delay", "time span of whole seconds", "\"1d\"", "\"6h\"")
+            .says("After so long a smaller batch goes out, and is marked as small."),
+        Key::of("min_group", "whole number, 1 to 1000000", "20", "100")
+            .says("About so many reports of a group before any of it goes out; 1: groups are not held back."),
+        Key::of("group_epsilon", "number, 1e-9 to 1000", "1", "0.5")
+            .says("ε of the noise on that threshold."),
+        Key::of("counted_per_writer", "whole number, 1 to 1000000", "1", "1")
+            .says("Reports of one writer that count in a group."),
+        Key::of("person", "string", "nobody is told apart", "\"device\"")
+            .says("A column that rows have beside `columns`, and that says who gives them. It is never stored: what stands for a person is a digest under the key of `person_key_file`, in a file of its own."),
+        Key::of("person_key_file", "path", "needed with `person`", "\"person.key\"")
+            .says("32 bytes, or 64 hexadecimal digits (`openssl rand -hex 32`), in a file that nobody but its owner reads."),
+        Key::of("epsilon", "number, 1e-9 to 1000", "without a limit, and without `window`", "3.0")
+            .says("ε of all that one person says in a `window`: as many rows as fit, each at the sum of its columns' ε. Further ones are refused, whatever they say."),
+        Key::of("window", "time span of whole seconds", "needed with `epsilon`", "\"30d\"")
+            .says("How long that lasts; windows begin at the epoch."),
+        Key::of("persons", "path", "the name with `.persons.db` behind it", "\"survey.persons.db\"")
+            .says("The file that remembers, sealed under the person key, how many rows each person gave in a window. It is of one noisegate and one key; two policies of one folder name one each."),
+        Key::of("permanent", "boolean", "false", "true")
+            .says("Whoever says the same of a column again gives the same report again, which tells nothing more (RAPPOR's permanent response). Each other value that they ever say adds the column's ε."),
+        Key::of("columns", "table", REQUIRED, "{ answer = { kind = \"boolean\", epsilon = 1.0 } }")
+            .says("What is asked. Rows have these columns and no others."),
     ],
     later: &[],
 };
@@ -166,69 +66,24 @@ pub(super) const COLLECT: Keys = Keys {
 pub(super) const COLUMN: Keys = Keys {
     section: "[collect.NAME] columns.NAME",
     list: &[
-        Key {
-            name: "kind",
-            ty: "`categorical`, `boolean`, `count`, `number` or `set`",
-            default: REQUIRED,
-            example: "\"boolean\"",
-            purpose: "What its values are: one of `values`, true or false, a whole number of `range` whose distribution is asked for, a number of `range` whose sums and averages are, or a list of up to `max_values` of `values`.",
-        },
-        Key {
-            name: "epsilon",
-            ty: "number, 1e-9 to 1000",
-            default: REQUIRED,
-            example: "1.0",
-            purpose: "ε of one report of this column: whatever its writer says, any report is at most e^ε times as likely as had they said anything else. Columns of a row add up.",
-        },
-        Key {
-            name: "values",
-            ty: "list of strings",
-            default: "of `categorical` and `set` only, which need it",
-            example: "[\"yes\", \"no\"]",
-            purpose: "All that may be said: the public domain.",
-        },
-        Key {
-            name: "max_values",
-            ty: "whole number",
-            default: "of `set` only, which needs it",
-            example: "2",
-            purpose: "How many values one set has at most. Errors of estimates grow with it: one of so many is drawn, and told.",
-        },
-        Key {
-            name: "range",
-            ty: "two numbers",
-            default: "of `count` and `number` only, which need it",
-            example: "[0, 10]",
-            purpose: "The least and the largest number that may be said: of a `count` whole ones, at most 10,000 from one to the other; a `number` outside is cut to the nearer end.",
-        },
-        Key {
-            name: "grid",
-            ty: "number",
-            default: "1, of `number` only",
-            example: "0.5",
-            purpose: "Numbers are rounded to steps of this size from the low end of `range`.",
-        },
-        Key {
-            name: "other",
-            ty: "string",
-            default: "such a value is an error",
-            example: "\"other\"",
-            purpose: "One of `values`, that stands for whatever is none of them.",
-        },
-        Key {
-            name: "missing",
-            ty: "boolean",
-            default: "false",
-            example: "true",
-            purpose: "It may be NULL, which is then one more value of the domain: whether somebody answered is randomised as what they answered is.",
-        },
-        Key {
-            name: "randomiser",
-            ty: "`auto`, `response`, `unary`, `hadamard`; of a `number` `auto`, `rounding`, `piecewise`",
-            default: "\"auto\"",
-            example: "\"response\"",
-            purpose: "How it is randomised; `auto` takes what has the least error: k-ary randomised response for few values, Hadamard response for many; optimised unary encoding has up to 256 values. [collecting.md](collecting.md) tells them apart.",
-        },
+        Key::of("kind", "`categorical`, `boolean`, `count`, `number` or `set`", REQUIRED, "\"boolean\"")
+            .says("What its values are: one of `values`, true or false, a whole number of `range` whose distribution is asked for, a number of `range` whose sums and averages are, or a list of up to `max_values` of `values`."),
+        Key::of("epsilon", "number, 1e-9 to 1000", REQUIRED, "1.0")
+            .says("ε of one report of this column: whatever its writer says, any report is at most e^ε times as likely as had they said anything else. Columns of a row add up."),
+        Key::of("values", "list of strings", "of `categorical` and `set` only, which need it", "[\"yes\", \"no\"]")
+            .says("All that may be said: the public domain."),
+        Key::of("max_values", "whole number", "of `set` only, which needs it", "2")
+            .says("How many values one set has at most. Errors of estimates grow with it: one of so many is drawn, and told."),
+        Key::of("range", "two numbers", "of `count` and `number` only, which need it", "[0, 10]")
+            .says("The least and the largest number that may be said: of a `count` whole ones, at most 10,000 from one to the other; a `number` outside is cut to the nearer end."),
+        Key::of("grid", "number", "1, of `number` only", "0.5")
+            .says("Numbers are rounded to steps of this size from the low end of `range`."),
+        Key::of("other", "string", "such a value is an error", "\"other\"")
+            .says("One of `values`, that stands for whatever is none of them."),
+        Key::of("missing", "boolean", "false", "true")
+            .says("It may be NULL, which is then one more value of the domain: whether somebody answered is randomised as what they answered is."),
+        Key::of("randomiser", "`auto`, `response`, `unary`, `hadamard`; of a `number` `auto`, `rounding`, `piecewise`", "\"auto\"", "\"response\"")
+            .says("How it is randomised; `auto` takes what has the least error: k-ary randomised response for few values, Hadamard response for many; optimised unary encoding has up to 256 values. [collecting.md](collecting.md) tells them apart."),
     ],
     later: &[],
 };

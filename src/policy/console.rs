@@ -13,27 +13,12 @@ use std::time::Duration;
 pub(super) const CONSOLE: Keys = Keys {
     section: "[console]",
     list: &[
-        Key {
-            name: "listen",
-            ty: "IP address and port",
-            default: "\"127.0.0.1:6480\"",
-            example: "\"[::1]:6480\"",
-            purpose: "Where browsers arrive. Any address but a loopback one needs `server.tls`, whose certificate the console shows.",
-        },
-        Key {
-            name: "session",
-            ty: "time span",
-            default: "\"8h\"",
-            example: "\"1h\"",
-            purpose: "How long a login lasts.",
-        },
-        Key {
-            name: "user",
-            ty: "list of sections",
-            default: REQUIRED,
-            example: "[{ name = \"dpo\", role = \"auditor\", scram = \"SCRAM-SHA-256$4096:MDEyMzQ1Njc4OWFiY2RlZg==$AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\" }]",
-            purpose: "Who may log in to the console: `[[console.user]]`.",
-        },
+        Key::of("listen", "IP address and port", "\"127.0.0.1:6480\"", "\"[::1]:6480\"")
+            .says("Where browsers arrive. Any address but a loopback one needs `server.tls`, whose certificate the console shows."),
+        Key::of("session", "time span", "\"8h\"", "\"1h\"")
+            .says("How long a login lasts."),
+        Key::of("user", "list of sections", REQUIRED, "[{ name = \"dpo\", role = \"auditor\", scram = \"SCRAM-SHA-256$4096:MDEyMzQ1Njc4OWFiY2RlZg==$AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\" }]")
+            .says("Who may log in to the console: `[[console.user]]`."),
     ],
     later: &[],
 };
@@ -42,21 +27,11 @@ pub(super) const CONSOLE: Keys = Keys {
 pub(super) const CONSOLE_USER: Keys = Keys {
     section: "[[console.user]]",
     list: &[
-        Key { name: "name", ty: "string", default: REQUIRED, example: "\"dpo\"", purpose: "Login name." },
-        Key {
-            name: "role",
-            ty: "`owner` or `auditor`",
-            default: REQUIRED,
-            example: "\"auditor\"",
-            purpose: "An owner sees everything; an auditor everything but the texts of statements. Neither can change anything there.",
-        },
-        Key {
-            name: "scram",
-            ty: "verifier",
-            default: REQUIRED,
-            example: "\"SCRAM-SHA-256$4096:MDEyMzQ1Njc4OWFiY2RlZg==$AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\"",
-            purpose: "A SCRAM-SHA-256 verifier, as `noisegate passwd` makes it; no password is stored.",
-        },
+        Key::of("name", "string", REQUIRED, "\"dpo\"").says("Login name."),
+        Key::of("role", "`owner` or `auditor`", REQUIRED, "\"auditor\"")
+            .says("An owner sees everything; an auditor everything but the texts of statements. Neither can change anything there."),
+        Key::of("scram", "verifier", REQUIRED, "\"SCRAM-SHA-256$4096:MDEyMzQ1Njc4OWFiY2RlZg==$AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\"")
+            .says("A SCRAM-SHA-256 verifier, as `noisegate passwd` makes it; no password is stored."),
     ],
     later: &[],
 };

@@ -15,41 +15,16 @@ const MOST: usize = 64;
 pub(super) const MECHANISM: Keys = Keys {
     section: "[[budget]] mechanisms",
     list: &[
-        Key {
-            name: "noise",
-            ty: "`laplace` or `gaussian`",
-            default: REQUIRED,
-            example: "\"laplace\"",
-            purpose: "Discrete Laplace or discrete Gaussian noise.",
-        },
-        Key {
-            name: "sensitivity",
-            ty: "whole number",
-            default: REQUIRED,
-            example: "1",
-            purpose: "What one unit can change in one group, in steps of the grid: 1 for a count of units, or `max_rows` for one of rows.",
-        },
-        Key {
-            name: "scale",
-            ty: "number above 0",
-            default: "required for `laplace`",
-            example: "40",
-            purpose: "The scale of Laplace noise, in steps of the grid. `noisegate explain` shows that of a statement; only exactly this one is paid for.",
-        },
-        Key {
-            name: "variance",
-            ty: "number above 0",
-            default: "required for `gaussian`",
-            example: "1600",
-            purpose: "The variance σ² of Gaussian noise, in squares of steps of the grid.",
-        },
-        Key {
-            name: "uses",
-            ty: "whole number",
-            default: REQUIRED,
-            example: "4000",
-            purpose: "How often. A statement uses each noise once for each group that a unit may touch (`max_groups`).",
-        },
+        Key::of("noise", "`laplace` or `gaussian`", REQUIRED, "\"laplace\"")
+            .says("Discrete Laplace or discrete Gaussian noise."),
+        Key::of("sensitivity", "whole number", REQUIRED, "1")
+            .says("What one unit can change in one group, in steps of the grid: 1 for a count of units, or `max_rows` for one of rows."),
+        Key::of("scale", "number above 0", "required for `laplace`", "40")
+            .says("The scale of Laplace noise, in steps of the grid. `noisegate explain` shows that of a statement; only exactly this one is paid for."),
+        Key::of("variance", "number above 0", "required for `gaussian`", "1600")
+            .says("The variance σ² of Gaussian noise, in squares of steps of the grid."),
+        Key::of("uses", "whole number", REQUIRED, "4000")
+            .says("How often. A statement uses each noise once for each group that a unit may touch (`max_groups`)."),
     ],
     later: &[],
 };

@@ -20,20 +20,11 @@ pub fn is_jsonb(ty: &SqlType) -> bool {
 pub(super) const PATH: Keys = Keys {
     section: "[table.NAME] columns.NAME.paths.\"PATH\"",
     list: &[
-        Key {
-            name: "values",
-            ty: "list of strings",
-            default: "none",
-            example: "[\"ios\", \"android\"]",
-            purpose: "The public values of the member, as texts: groups over them all come back, and cost no δ.",
-        },
-        Key {
-            name: "range",
-            ty: "two numbers",
-            default: "none",
-            example: "[0, 600]",
-            purpose: "Least and greatest value of the member where it is cast to a number.",
-        },
+        Key::of("values", "list of strings", "none", "[\"ios\", \"android\"]").says(
+            "The public values of the member, as texts: groups over them all come back, and cost no δ.",
+        ),
+        Key::of("range", "two numbers", "none", "[0, 600]")
+            .says("Least and greatest value of the member where it is cast to a number."),
     ],
     later: &[],
 };

@@ -16,6 +16,23 @@ pub struct Key {
     pub purpose: &'static str,
 }
 
+impl Key {
+    /// A key by its name, with what its value is, its default and an example.
+    pub(super) const fn of(
+        name: &'static str,
+        ty: &'static str,
+        default: &'static str,
+        example: &'static str,
+    ) -> Self {
+        Self { name, ty, default, example, purpose: "" }
+    }
+
+    /// The key with its purpose.
+    pub(super) const fn says(self, purpose: &'static str) -> Self {
+        Self { purpose, ..self }
+    }
+}
+
 /// The keys of a section.
 #[derive(Clone, Copy, Debug)]
 pub struct Keys {

@@ -1,13 +1,14 @@
 //! The owner's policy: TOML text and a schema snapshot in, a checked [`Policy`] out, or every mistake at once.
 //!
-//! No I/O but reading the files it is told to read; no SQL. `raw` reads the text (`reader` knows TOML; `server`, `listen`,
-//! `access`, `log`, `users`, `budget`, `stream`, `tables`, `cache` and `answers` are its sections), `check` holds it against the schema,
+//! No I/O but reading the files it is told to read; no SQL. `raw` reads the text (`reader` knows TOML; `backend`, `ledger`, `limits`,
+//! `listen`, `access`, `log`, `users`, `budget`, `stream`, `tables`, `cache` and `answers` are its sections), `check` holds it against the schema,
 //! `bounds` does so for one column; what comes out is in `model`. Numbers stay exact decimals from the text to the model.
 
 mod access;
 mod advice;
 mod answers;
 mod auto;
+mod backend;
 mod bounds;
 mod budget;
 mod cache;
@@ -23,6 +24,7 @@ mod given;
 mod json_path;
 mod keys;
 mod ledger;
+mod limits;
 mod listen;
 mod log;
 mod metrics;
@@ -36,13 +38,13 @@ mod reader;
 mod reference;
 mod reload;
 mod role;
-mod server;
 mod server_url;
 mod stream;
 mod suggest;
 mod tables;
 mod time;
 mod traces;
+mod url;
 pub mod userlist;
 mod users;
 mod version;

@@ -16,55 +16,20 @@ use toml::de::DeValue;
 pub(super) const SERVER: Keys = Keys {
     section: "[server]",
     list: &[
-        Key {
-            name: "listen",
-            ty: "list of addresses",
-            default: "[\"127.0.0.1:6432\"]",
-            example: "[\"0.0.0.0:6432\", \"[::1]:6432\", \"unix:/run/noisegate\"]",
-            purpose: "Where clients arrive: IP addresses with ports; `unix:` and a folder for a Unix socket.",
-        },
-        Key {
-            name: "database",
-            ty: "string",
-            default: "any name; in a folder of policies, the file's without `.toml`",
-            example: "\"bikes\"",
-            purpose: "The name that clients ask for.",
-        },
-        Key {
-            name: "unix_socket_permissions",
-            ty: "octal mode",
-            default: "\"0777\"",
-            example: "\"0770\"",
-            purpose: "Permissions of the Unix sockets.",
-        },
-        Key {
-            name: "shutdown_timeout",
-            ty: "time span",
-            default: "\"30s\"",
-            example: "\"5min\"",
-            purpose: "What running statements get to finish at a shutdown.",
-        },
-        Key {
-            name: "users_file",
-            ty: "path",
-            default: "none",
-            example: "\"users.txt\"",
-            purpose: "A file of users beside `[[user]]`, in the format of PgBouncer's: `\"name\" \"SCRAM-SHA-256$…\" \"role\"`.",
-        },
-        Key {
-            name: "auth_query",
-            ty: "table",
-            default: "none",
-            example: "{ url = \"postgres://noisegate_auth@127.0.0.1/bikes\", query = \"SELECT public.noisegate_verifier($1)\" }",
-            purpose: "Looks up users in a database who are in no list; see below.",
-        },
-        Key {
-            name: "tls",
-            ty: "table",
-            default: "no TLS",
-            example: "{ cert = \"server.crt\", key = \"server.key\" }",
-            purpose: "Encryption for clients; see below.",
-        },
+        Key::of("listen", "list of addresses", "[\"127.0.0.1:6432\"]", "[\"0.0.0.0:6432\", \"[::1]:6432\", \"unix:/run/noisegate\"]")
+            .says("Where clients arrive: IP addresses with ports; `unix:` and a folder for a Unix socket."),
+        Key::of("database", "string", "any name; in a folder of policies, the file's without `.toml`", "\"bikes\"")
+            .says("The name that clients ask for."),
+        Key::of("unix_socket_permissions", "octal mode", "\"0777\"", "\"0770\"")
+            .says("Permissions of the Unix sockets."),
+        Key::of("shutdown_timeout", "time span", "\"30s\"", "\"5min\"")
+            .says("What running statements get to finish at a shutdown."),
+        Key::of("users_file", "path", "none", "\"users.txt\"")
+            .says("A file of users beside `[[user]]`, in the format of PgBouncer's: `\"name\" \"SCRAM-SHA-256$…\" \"role\"`."),
+        Key::of("auth_query", "table", "none", "{ url = \"postgres://noisegate_auth@127.0.0.1/bikes\", query = \"SELECT public.noisegate_verifier($1)\" }")
+            .says("Looks up users in a database who are in no list; see below."),
+        Key::of("tls", "table", "no TLS", "{ cert = \"server.crt\", key = \"server.key\" }")
+            .says("Encryption for clients; see below."),
     ],
     later: &[],
 };
@@ -73,34 +38,14 @@ pub(super) const SERVER: Keys = Keys {
 pub(super) const TLS: Keys = Keys {
     section: "[server] tls",
     list: &[
-        Key {
-            name: "cert",
-            ty: "path",
-            default: REQUIRED,
-            example: "\"server.crt\"",
-            purpose: "PEM file of the certificate chain.",
-        },
-        Key {
-            name: "key",
-            ty: "path",
-            default: REQUIRED,
-            example: "\"server.key\"",
-            purpose: "PEM file of its private key.",
-        },
-        Key {
-            name: "required",
-            ty: "boolean",
-            default: "true",
-            example: "false",
-            purpose: "Refuse clients that do not use TLS.",
-        },
-        Key {
-            name: "client_ca",
-            ty: "path",
-            default: "no certificates of clients",
-            example: "\"clients.crt\"",
-            purpose: "PEM file of the authorities that vouch for clients' certificates: clients are asked for one, for users with `certificate`.",
-        },
+        Key::of("cert", "path", REQUIRED, "\"server.crt\"")
+            .says("PEM file of the certificate chain."),
+        Key::of("key", "path", REQUIRED, "\"server.key\"")
+            .says("PEM file of its private key."),
+        Key::of("required", "boolean", "true", "false")
+            .says("Refuse clients that do not use TLS."),
+        Key::of("client_ca", "path", "no certificates of clients", "\"clients.crt\"")
+            .says("PEM file of the authorities that vouch for clients' certificates: clients are asked for one, for users with `certificate`."),
     ],
     later: &[],
 };

@@ -10,20 +10,10 @@ use super::suggest::suggest;
 pub(super) const LOG: Keys = Keys {
     section: "[log]",
     list: &[
-        Key {
-            name: "level",
-            ty: "`error`, `warn`, `info`, `debug` or `trace`",
-            default: "\"info\"",
-            example: "\"warn\"",
-            purpose: "Which events are logged; the variable `NOISEGATE_LOG` overrides it.",
-        },
-        Key {
-            name: "format",
-            ty: "`text` or `json`",
-            default: "\"text\"",
-            example: "\"json\"",
-            purpose: "Lines for people, or an object per line for programs.",
-        },
+        Key::of("level", "`error`, `warn`, `info`, `debug` or `trace`", "\"info\"", "\"warn\"")
+            .says("Which events are logged; the variable `NOISEGATE_LOG` overrides it."),
+        Key::of("format", "`text` or `json`", "\"text\"", "\"json\"")
+            .says("Lines for people, or an object per line for programs."),
     ],
     later: &[],
 };

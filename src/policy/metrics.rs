@@ -10,22 +10,12 @@ use super::reader::Section;
 pub(super) const METRICS: Keys = Keys {
     section: "[metrics]",
     list: &[
-        Key {
-            name: "listen",
-            ty: "IP address and port",
-            default: "\"127.0.0.1:9187\"",
-            example: "\"[::1]:9187\"",
-            purpose: "Where monitoring arrives, by HTTP: `/metrics` in OpenMetrics, `/live`, `/ready`. Nobody logs in there: whoever reaches the address sees \
-                      counts and times of statements, by no user. At any address but a loopback one it speaks TLS where there is `server.tls`.",
-        },
-        Key {
-            name: "health_listen",
-            ty: "IP address and port",
-            default: "that of `listen`",
-            example: "\"0.0.0.0:9188\"",
-            purpose: "Where `/live` and `/ready` are asked for in place of `listen`: a door of their own for a container's probes and a balancer, without TLS. \
-                      They tell nothing but whether statements can be answered, and of which database they cannot.",
-        },
+        Key::of("listen", "IP address and port", "\"127.0.0.1:9187\"", "\"[::1]:9187\"")
+            .says("Where monitoring arrives, by HTTP: `/metrics` in OpenMetrics, `/live`, `/ready`. Nobody logs in there: whoever reaches the address sees \
+                      counts and times of statements, by no user. At any address but a loopback one it speaks TLS where there is `server.tls`."),
+        Key::of("health_listen", "IP address and port", "that of `listen`", "\"0.0.0.0:9188\"")
+            .says("Where `/live` and `/ready` are asked for in place of `listen`: a door of their own for a container's probes and a balancer, without TLS. \
+                      They tell nothing but whether statements can be answered, and of which database they cannot."),
     ],
     later: &[],
 };

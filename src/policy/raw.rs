@@ -16,13 +16,12 @@ use super::model::{
 use super::raw_table::RawTable;
 use super::reader::Section;
 use super::role;
-use super::server;
 use super::stream;
 use super::tables::tables;
 use super::traces;
 use super::users;
 use super::view;
-use super::{listen, log};
+use super::{backend, ledger, limits, listen, log};
 use std::path::Path;
 use toml::de::DeTable;
 
@@ -58,134 +57,44 @@ pub struct RawPolicy {
 pub(super) const ROOT: Keys = Keys {
     section: "policy",
     list: &[
-        Key {
-            name: "server",
-            ty: "section",
-            default: "listens on 127.0.0.1:6432",
-            example: "",
-            purpose: "Where clients arrive, and how they log in.",
-        },
-        Key {
-            name: "access",
-            ty: "list of sections",
-            default: "everybody who can log in",
-            example: "",
-            purpose: "Who may connect from where.",
-        },
-        Key {
-            name: "log",
-            ty: "section",
-            default: "all defaults",
-            example: "",
-            purpose: "What the operator hears.",
-        },
-        Key {
-            name: "console",
-            ty: "section",
-            default: "no pages",
-            example: "",
-            purpose: "Pages for owners and auditors: what was promised, to whom, and what is left.",
-        },
-        Key {
-            name: "metrics",
-            ty: "section",
-            default: "none",
-            example: "",
-            purpose: "What monitoring reads, by HTTP.",
-        },
-        Key {
-            name: "traces",
-            ty: "section",
-            default: "none",
-            example: "",
-            purpose: "Where statements are sent as OpenTelemetry traces.",
-        },
-        Key { name: "backend", ty: "section", default: REQUIRED, example: "", purpose: "The database." },
-        Key {
-            name: "ledger",
-            ty: "section",
-            default: REQUIRED,
-            example: "",
-            purpose: "Where the budgets are kept.",
-        },
-        Key { name: "privacy", ty: "section", default: REQUIRED, example: "", purpose: "Who is protected." },
-        Key {
-            name: "statement",
-            ty: "section",
-            default: "all defaults",
-            example: "",
-            purpose: "What one statement costs and may touch, unless the session says otherwise.",
-        },
-        Key {
-            name: "budget",
-            ty: "list of sections",
-            default: REQUIRED,
-            example: "",
-            purpose: "What all statements together may cost.",
-        },
-        Key {
-            name: "cache",
-            ty: "section",
-            default: "all defaults",
-            example: "",
-            purpose: "How answers are kept, to be given again.",
-        },
-        Key {
-            name: "answers",
-            ty: "section",
-            default: "all defaults",
-            example: "",
-            purpose: "What is answered without rows.",
-        },
-        Key {
-            name: "stream",
-            ty: "list of sections",
-            default: "none",
-            example: "",
-            purpose: "Streams of questions that are paid for once, by the sparse vector technique.",
-        },
-        Key {
-            name: "view",
-            ty: "list of sections",
-            default: "none",
-            example: "",
-            purpose: "Queries that analysts find as tables.",
-        },
-        Key {
-            name: "collect",
-            ty: "section for each",
-            default: "none",
-            example: "",
-            purpose: "What is collected by local differential privacy: written through noisegate, and stored as randomised reports.",
-        },
-        Key {
-            name: "user",
-            ty: "list of sections",
-            default: "nobody",
-            example: "",
-            purpose: "Who may log in.",
-        },
-        Key {
-            name: "role",
-            ty: "list of sections",
-            default: "all are private",
-            example: "",
-            purpose: "What the users of a role are answered.",
-        },
-        Key {
-            name: "table",
-            ty: "section for each table",
-            default: REQUIRED,
-            example: "",
-            purpose: "The tables that exist for analysts.",
-        },
-        Key {
-            name: "limits",
-            ty: "section",
-            default: "all defaults",
-            example: "",
-            purpose: "How large things may grow.",
-        },
+        Key::of("server", "section", "listens on 127.0.0.1:6432", "")
+            .says("Where clients arrive, and how they log in."),
+        Key::of("access", "list of sections", "everybody who can log in", "")
+            .says("Who may connect from where."),
+        Key::of("log", "section", "all defaults", "")
+            .says("What the operator hears."),
+        Key::of("console", "section", "no pages", "")
+            .says("Pages for owners and auditors: what was promised, to whom, and what is left."),
+        Key::of("metrics", "section", "none", "")
+            .says("What monitoring reads, by HTTP."),
+        Key::of("traces", "section", "none", "")
+            .says("Where statements are sent as OpenTelemetry traces."),
+        Key::of("backend", "section", REQUIRED, "").says("The database."),
+        Key::of("ledger", "section", REQUIRED, "")
+            .says("Where the budgets are kept."),
+        Key::of("privacy", "section", REQUIRED, "").says("Who is protected."),
+        Key::of("statement", "section", "all defaults", "")
+            .says("What one statement costs and may touch, unless the session says otherwise."),
+        Key::of("budget", "list of sections", REQUIRED, "")
+            .says("What all statements together may cost."),
+        Key::of("cache", "section", "all defaults", "")
+            .says("How answers are kept, to be given again."),
+        Key::of("answers", "section", "all defaults", "")
+            .says("What is answered without rows."),
+        Key::of("stream", "list of sections", "none", "")
+            .says("Streams of questions that are paid for once, by the sparse vector technique."),
+        Key::of("view", "list of sections", "none", "")
+            .says("Queries that analysts find as tables."),
+        Key::of("collect", "section for each", "none", "")
+            .says("What is collected by local differential privacy: written through noisegate, and stored as randomised reports."),
+        Key::of("user", "list of sections", "nobody", "")
+            .says("Who may log in."),
+        Key::of("role", "list of sections", "all are private", "")
+            .says("What the users of a role are answered."),
+        Key::of("table", "section for each table", REQUIRED, "")
+            .says("The tables that exist for analysts."),
+        Key::of("limits", "section", "all defaults", "")
+            .says("How large things may grow."),
     ],
     later: &[],
 };
@@ -194,20 +103,10 @@ pub(super) const ROOT: Keys = Keys {
 pub(super) const PRIVACY: Keys = Keys {
     section: "[privacy]",
     list: &[
-        Key {
-            name: "unit",
-            ty: "table.column",
-            default: REQUIRED,
-            example: "\"riders.rider_id\"",
-            purpose: "Who is protected: a column that is a key of a private table. A policy that collects and has no private table needs none.",
-        },
-        Key {
-            name: "allow_no_total",
-            ty: "boolean",
-            default: "false",
-            example: "true",
-            purpose: "Accept a policy without a budget over the whole data set, that is, without a guarantee.",
-        },
+        Key::of("unit", "table.column", REQUIRED, "\"riders.rider_id\"")
+            .says("Who is protected: a column that is a key of a private table. A policy that collects and has no private table needs none."),
+        Key::of("allow_no_total", "boolean", "false", "true")
+            .says("Accept a policy without a budget over the whole data set, that is, without a guarantee."),
     ],
     later: &[],
 };
@@ -235,9 +134,9 @@ impl RawPolicy {
         let log = log::log(&root, f);
         let console = console::console(&root, server.tls.is_some(), f);
         let metrics = metrics::metrics(&root, server.tls.is_some(), f);
-        let backend = server::backend(&root, file, base, f);
-        let ledger = server::ledger(&root, base, f);
-        let ledger_text = server::ledger_text(&root, f);
+        let backend = backend::backend(&root, file, base, f);
+        let ledger = ledger::ledger(&root, base, f);
+        let ledger_text = ledger::ledger_text(&root, f);
         let traces = traces::traces(&root, ledger_text, f);
         let statement = budget::statement(&root, f);
         let budgets = budget::budgets(&root, &statement, f);
@@ -245,7 +144,7 @@ impl RawPolicy {
         let users = users::users(&root, base, &server, f);
         let roles = role::roles(&root, backend.as_ref(), &server, f);
         let access = access::access(&root, &users, f);
-        let limits = server::limits(&root, f);
+        let limits = limits::limits(&root, f);
         let cache = cache::cache(&root, base, f);
         let answers = answers::answers(&root, f);
         let tables = tables(&root, f);

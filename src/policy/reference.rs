@@ -2,8 +2,8 @@
 
 use super::keys::Keys;
 use super::{
-    access, answers, budget, cache, collect, console, envelope, json_path, listen, log, metrics, raw, role,
-    server, stream, tables, traces, users, view,
+    access, answers, backend, budget, cache, collect, console, envelope, json_path, ledger, limits, listen,
+    log, metrics, raw, role, stream, tables, traces, users, view,
 };
 
 /// Every section, in the order of the document.
@@ -19,8 +19,8 @@ pub fn reference() -> Vec<&'static Keys> {
         &console::CONSOLE_USER,
         &metrics::METRICS,
         &traces::TRACES,
-        &server::BACKEND,
-        &server::LEDGER,
+        &backend::BACKEND,
+        &ledger::LEDGER,
         &raw::PRIVACY,
         &budget::STATEMENT,
         &budget::BUDGET,
@@ -36,6 +36,6 @@ pub fn reference() -> Vec<&'static Keys> {
         &tables::TABLE,
         &tables::COLUMN,
         &json_path::PATH,
-        &server::LIMITS,
+        &limits::LIMITS,
     ]
 }

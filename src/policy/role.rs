@@ -9,28 +9,13 @@ use super::reader::{Section, shorten};
 pub(super) const ROLE: Keys = Keys {
     section: "[[role]]",
     list: &[
-        Key {
-            name: "name",
-            ty: "string",
-            default: REQUIRED,
-            example: "\"builders\"",
-            purpose: "The role, as `[[user]]`, `users_file` or `auth_query` give it.",
-        },
-        Key {
-            name: "mode",
-            ty: "`private`, `synthetic` or `passthrough`",
-            default: "\"private\"",
-            example: "\"synthetic\"",
-            purpose: "`private` pays for noisy answers; `synthetic` is answered from rows that are made up from this policy, for \
-                      nothing; `passthrough` has exact answers and no privacy, see below.",
-        },
-        Key {
-            name: "notices",
-            ty: "boolean",
-            default: "true",
-            example: "false",
-            purpose: "Whether its sessions begin with `noisegate.notices = on`.",
-        },
+        Key::of("name", "string", REQUIRED, "\"builders\"")
+            .says("The role, as `[[user]]`, `users_file` or `auth_query` give it."),
+        Key::of("mode", "`private`, `synthetic` or `passthrough`", "\"private\"", "\"synthetic\"")
+            .says("`private` pays for noisy answers; `synthetic` is answered from rows that are made up from this policy, for \
+                      nothing; `passthrough` has exact answers and no privacy, see below."),
+        Key::of("notices", "boolean", "true", "false")
+            .says("Whether its sessions begin with `noisegate.notices = on`."),
     ],
     later: &[],
 };

@@ -14,62 +14,22 @@ use num_traits::Zero;
 pub(super) const STREAM: Keys = Keys {
     section: "[[stream]]",
     list: &[
-        Key {
-            name: "name",
-            ty: "string",
-            default: REQUIRED,
-            example: "\"alerts\"",
-            purpose: "Unique; `SET noisegate.stream = 'alerts'` selects it.",
-        },
-        Key {
-            name: "variant",
-            ty: "`above_threshold`, `sparse`, `numeric_sparse`, `improved`, `gap`, `monotone` or `monotone_gap`",
-            default: REQUIRED,
-            example: "\"numeric_sparse\"",
-            purpose: "The algorithm: what is asked, what is answered, and how much noise that takes.",
-        },
-        Key {
-            name: "epsilon",
-            ty: "number, 1e-9 to 1000",
-            default: REQUIRED,
-            example: "0.5",
-            purpose: "ε of all questions together, charged when the stream is opened.",
-        },
-        Key {
-            name: "delta",
-            ty: "number below 1",
-            default: "0",
-            example: "1e-9",
-            purpose: "Above 0 for `sparse` and `numeric_sparse` only, and with an ε below 1: less noise where c is large.",
-        },
-        Key {
-            name: "positives",
-            ty: "whole number, up to 10000",
-            default: "1",
-            example: "5",
-            purpose: "c: so many questions can be answered with yes; `above_threshold` has one.",
-        },
-        Key {
-            name: "max_rows",
-            ty: "whole number",
-            default: "the table's, or `statement.max_rows`",
-            example: "20",
-            purpose: "Rows that a unit may bring to a question, unless the session chooses.",
-        },
-        Key {
-            name: "users",
-            ty: "list of strings",
-            default: "everybody, without `roles`",
-            example: "[\"ada\"]",
-            purpose: "Login names of those who may open it.",
-        },
-        Key {
-            name: "roles",
-            ty: "list of strings",
-            default: "everybody, without `users`",
-            example: "[\"research\"]",
-            purpose: "Roles whose users may open it, beside `users`.",
-        },
+        Key::of("name", "string", REQUIRED, "\"alerts\"")
+            .says("Unique; `SET noisegate.stream = 'alerts'` selects it."),
+        Key::of("variant", "`above_threshold`, `sparse`, `numeric_sparse`, `improved`, `gap`, `monotone` or `monotone_gap`", REQUIRED, "\"numeric_sparse\"")
+            .says("The algorithm: what is asked, what is answered, and how much noise that takes."),
+        Key::of("epsilon", "number, 1e-9 to 1000", REQUIRED, "0.5")
+            .says("ε of all questions together, charged when the stream is opened."),
+        Key::of("delta", "number below 1", "0", "1e-9")
+            .says("Above 0 for `sparse` and `numeric_sparse` only, and with an ε below 1: less noise where c is large."),
+        Key::of("positives", "whole number, up to 10000", "1", "5")
+            .says("c: so many questions can be answered with yes; `above_threshold` has one."),
+        Key::of("max_rows", "whole number", "the table's, or `statement.max_rows`", "20")
+            .says("Rows that a unit may bring to a question, unless the session chooses."),
+        Key::of("users", "list of strings", "everybody, without `roles`", "[\"ada\"]")
+            .says("Login names of those who may open it."),
+        Key::of("roles", "list of strings", "everybody, without `users`", "[\"research\"]")
+            .says("Roles whose users may open it, beside `users`."),
     ],
     later: &[],
 };

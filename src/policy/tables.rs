@@ -17,69 +17,24 @@ pub const PUBLIC_VIEW: &str = "public_view = \"I know that everybody gets its ro
 pub(super) const TABLE: Keys = Keys {
     section: "[table.NAME]",
     list: &[
-        Key {
-            name: "schema",
-            ty: "string",
-            default: "\"public\"",
-            example: "\"public\"",
-            purpose: "The table's schema.",
-        },
-        Key {
-            name: "public",
-            ty: "boolean",
-            default: "false",
-            example: "true",
-            purpose: "Anybody may read it: answers are exact and free, all columns are visible.",
-        },
-        Key {
-            name: "public_view",
-            ty: "the sentence of the example",
-            default: "none: such a view is refused",
-            example: "\"I know that everybody gets its rows exactly\"",
-            purpose: "Beside `public = true`: this view reads private tables, and its rows are published all the same. No budget bounds what they tell.",
-        },
-        Key {
-            name: "unit_column",
-            ty: "column",
-            default: "required for private tables",
-            example: "\"rider_id\"",
-            purpose: "The column that says whose each row is, of the unit's type.",
-        },
-        Key {
-            name: "unit_path",
-            ty: "`columns -> table.columns`",
-            default: "none",
-            example: "\"trip_id -> trips.trip_id\"",
-            purpose: "Instead of unit_column: the first step to the table that has it, by a key there; `(a, b) -> t.(x, y)` for a key of several columns.",
-        },
-        Key {
-            name: "max_rows",
-            ty: "whole number",
-            default: "`statement.max_rows`",
-            example: "20",
-            purpose: "As there, for this table.",
-        },
-        Key {
-            name: "max_total_rows",
-            ty: "whole number",
-            default: "`max_rows`; over groups, `max_rows` times `statement.max_groups`",
-            example: "40",
-            purpose: "Rows of one unit that count in a statement without groups, or in all public groups together; those of a unit with more are scaled down.",
-        },
-        Key {
-            name: "cut_rows",
-            ty: "number",
-            default: "none: not known",
-            example: "0.02",
-            purpose: "The share of the table's rows that `max_total_rows` cuts, as `noisegate explain fit` measured it. EXPLAIN, a NOTICE and `noisegate.columns` say it.",
-        },
-        Key {
-            name: "columns",
-            ty: "table",
-            default: "none",
-            example: "{ fare = { range = [0, 60] } }",
-            purpose: "The columns that are visible, and what is known of them; mostly written `columns.NAME = { … }`.",
-        },
+        Key::of("schema", "string", "\"public\"", "\"public\"")
+            .says("The table's schema."),
+        Key::of("public", "boolean", "false", "true")
+            .says("Anybody may read it: answers are exact and free, all columns are visible."),
+        Key::of("public_view", "the sentence of the example", "none: such a view is refused", "\"I know that everybody gets its rows exactly\"")
+            .says("Beside `public = true`: this view reads private tables, and its rows are published all the same. No budget bounds what they tell."),
+        Key::of("unit_column", "column", "required for private tables", "\"rider_id\"")
+            .says("The column that says whose each row is, of the unit's type."),
+        Key::of("unit_path", "`columns -> table.columns`", "none", "\"trip_id -> trips.trip_id\"")
+            .says("Instead of unit_column: the first step to the table that has it, by a key there; `(a, b) -> t.(x, y)` for a key of several columns."),
+        Key::of("max_rows", "whole number", "`statement.max_rows`", "20")
+            .says("As there, for this table."),
+        Key::of("max_total_rows", "whole number", "`max_rows`; over groups, `max_rows` times `statement.max_groups`", "40")
+            .says("Rows of one unit that count in a statement without groups, or in all public groups together; those of a unit with more are scaled down."),
+        Key::of("cut_rows", "number", "none: not known", "0.02")
+            .says("The share of the table's rows that `max_total_rows` cuts, as `noisegate explain fit` measured it. EXPLAIN, a NOTICE and `noisegate.columns` say it."),
+        Key::of("columns", "table", "none", "{ fare = { range = [0, 60] } }")
+            .says("The columns that are visible, and what is known of them; mostly written `columns.NAME = { … }`."),
     ],
     later: &[],
 };
@@ -88,55 +43,20 @@ pub(super) const TABLE: Keys = Keys {
 pub(super) const COLUMN: Keys = Keys {
     section: "[table.NAME] columns.NAME",
     list: &[
-        Key {
-            name: "range",
-            ty: "two numbers or dates",
-            default: "what CHECK constraints prove",
-            example: "[0, 60]",
-            purpose: "Least and greatest value; what is outside counts as the nearest end. A date as the upper end of a timestamp is that whole day.",
-        },
-        Key {
-            name: "grid",
-            ty: "number",
-            default: "1 for integers, the scale of `numeric(p, s)`",
-            example: "0.01",
-            purpose: "The step in which sums are counted; both ends of the range lie on it. Required beside the range of a float or a plain numeric.",
-        },
-        Key {
-            name: "values",
-            ty: "list",
-            default: "labels of an enum, true and false, a CHECK's list",
-            example: "[\"day\", \"month\", \"year\"]",
-            purpose: "The public values, of text, varchar, integer, enum or boolean: groups over them all come back, and cost no δ.",
-        },
-        Key {
-            name: "references",
-            ty: "table.column",
-            default: "none",
-            example: "\"stations.station\"",
-            purpose: "The public values are those of a column of a public table, of the same type.",
-        },
-        Key {
-            name: "nan",
-            ty: "boolean",
-            default: "true",
-            example: "false",
-            purpose: "false: of a float with a range, no value is NaN. One that is counts as the upper end, as it does of a numeric, and not as NULL: the count of a NOT NULL column is the number of rows then, and has no share of a statement's price.",
-        },
-        Key {
-            name: "paths",
-            ty: "table",
-            default: "none",
-            example: "{ \"device.os\" = { values = [\"ios\", \"android\"] } }",
-            purpose: "The members of a jsonb column that may be read, by their names with points between them: `payload->'device'->>'os'`.",
-        },
-        Key {
-            name: "hidden",
-            ty: "boolean",
-            default: "false",
-            example: "true",
-            purpose: "The column does not exist for analysts.",
-        },
+        Key::of("range", "two numbers or dates", "what CHECK constraints prove", "[0, 60]")
+            .says("Least and greatest value; what is outside counts as the nearest end. A date as the upper end of a timestamp is that whole day."),
+        Key::of("grid", "number", "1 for integers, the scale of `numeric(p, s)`", "0.01")
+            .says("The step in which sums are counted; both ends of the range lie on it. Required beside the range of a float or a plain numeric."),
+        Key::of("values", "list", "labels of an enum, true and false, a CHECK's list", "[\"day\", \"month\", \"year\"]")
+            .says("The public values, of text, varchar, integer, enum or boolean: groups over them all come back, and cost no δ."),
+        Key::of("references", "table.column", "none", "\"stations.station\"")
+            .says("The public values are those of a column of a public table, of the same type."),
+        Key::of("nan", "boolean", "true", "false")
+            .says("false: of a float with a range, no value is NaN. One that is counts as the upper end, as it does of a numeric, and not as NULL: the count of a NOT NULL column is the number of rows then, and has no share of a statement's price."),
+        Key::of("paths", "table", "none", "{ \"device.os\" = { values = [\"ios\", \"android\"] } }")
+            .says("The members of a jsonb column that may be read, by their names with points between them: `payload->'device'->>'os'`."),
+        Key::of("hidden", "boolean", "false", "true")
+            .says("The column does not exist for analysts."),
     ],
     later: &["range_for_min_max"],
 };

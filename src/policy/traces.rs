@@ -10,20 +10,10 @@ use std::net::IpAddr;
 pub(super) const TRACES: Keys = Keys {
     section: "[traces]",
     list: &[
-        Key {
-            name: "endpoint",
-            ty: "URL",
-            default: REQUIRED,
-            example: "\"http://127.0.0.1:4318\"",
-            purpose: "The collector, by OTLP over HTTP in JSON. Without a path it is `/v1/traces`. TLS is the collector's: run one beside the proxy.",
-        },
-        Key {
-            name: "text",
-            ty: "boolean",
-            default: "false",
-            example: "true",
-            purpose: "Sends texts of statements, too; only where `[ledger] text` keeps them.",
-        },
+        Key::of("endpoint", "URL", REQUIRED, "\"http://127.0.0.1:4318\"")
+            .says("The collector, by OTLP over HTTP in JSON. Without a path it is `/v1/traces`. TLS is the collector's: run one beside the proxy."),
+        Key::of("text", "boolean", "false", "true")
+            .says("Sends texts of statements, too; only where `[ledger] text` keeps them."),
     ],
     later: &[],
 };

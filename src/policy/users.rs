@@ -5,7 +5,7 @@ use super::error::{Findings, Span};
 use super::keys::{Key, Keys, REQUIRED};
 use super::model::{AuthQuery, Server, User};
 use super::reader::{Section, shorten};
-use super::server::url;
+use super::url::url;
 use super::userlist;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -18,36 +18,16 @@ const MAX_BYTES: u64 = 64 << 20;
 pub(super) const USER: Keys = Keys {
     section: "[[user]]",
     list: &[
-        Key { name: "name", ty: "string", default: REQUIRED, example: "\"ada\"", purpose: "Login name." },
-        Key {
-            name: "role",
-            ty: "string",
-            default: "none",
-            example: "\"research\"",
-            purpose: "For budgets per role, and access rules.",
-        },
-        Key {
-            name: "scram",
-            ty: "verifier",
-            default: "required, without `certificate`",
-            example: "\"SCRAM-SHA-256$4096:MDEyMzQ1Njc4OWFiY2RlZg==$AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\"",
-            purpose: "A SCRAM-SHA-256 verifier, as `noisegate passwd` and PostgreSQL make it; no password is stored.",
-        },
-        Key {
-            name: "certificate",
-            ty: "string",
-            default: "none is asked for",
-            example: "\"ada\"",
-            purpose: "The common name (CN) of the certificate that the client must show, signed by `server.tls.client_ca`; beside the \
-                      password where there is `scram`, else alone.",
-        },
-        Key {
-            name: "notices",
-            ty: "boolean",
-            default: "the role's, or true",
-            example: "false",
-            purpose: "Whether its sessions begin with `noisegate.notices = on`.",
-        },
+        Key::of("name", "string", REQUIRED, "\"ada\"").says("Login name."),
+        Key::of("role", "string", "none", "\"research\"")
+            .says("For budgets per role, and access rules."),
+        Key::of("scram", "verifier", "required, without `certificate`", "\"SCRAM-SHA-256$4096:MDEyMzQ1Njc4OWFiY2RlZg==$AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\"")
+            .says("A SCRAM-SHA-256 verifier, as `noisegate passwd` and PostgreSQL make it; no password is stored."),
+        Key::of("certificate", "string", "none is asked for", "\"ada\"")
+            .says("The common name (CN) of the certificate that the client must show, signed by `server.tls.client_ca`; beside the \
+                      password where there is `scram`, else alone."),
+        Key::of("notices", "boolean", "the role's, or true", "false")
+            .says("Whether its sessions begin with `noisegate.notices = on`."),
     ],
     later: &[],
 };
@@ -160,34 +140,14 @@ fn of_file(server: &Section<'_, '_>, base: &Path, users: &mut Vec<User>, f: &mut
 pub(super) const AUTH_QUERY: Keys = Keys {
     section: "[server] auth_query",
     list: &[
-        Key {
-            name: "url",
-            ty: "URL",
-            default: REQUIRED,
-            example: "\"postgres://noisegate_auth@127.0.0.1/bikes\"",
-            purpose: "The database that is asked, by a login of its own.",
-        },
-        Key {
-            name: "query",
-            ty: "SQL",
-            default: REQUIRED,
-            example: "\"SELECT public.noisegate_verifier($1)\"",
-            purpose: "Gives the SCRAM-SHA-256 verifier of the user `$1` as one column of type text; nothing for who may not log in.",
-        },
-        Key {
-            name: "role",
-            ty: "string",
-            default: "none",
-            example: "\"analysts\"",
-            purpose: "The role of everybody who is found.",
-        },
-        Key {
-            name: "iterations",
-            ty: "whole number, 1 to 10000000",
-            default: "4096",
-            example: "10000",
-            purpose: "Iterations of the verifiers there: users who do not exist are asked for as many, so that they look alike.",
-        },
+        Key::of("url", "URL", REQUIRED, "\"postgres://noisegate_auth@127.0.0.1/bikes\"")
+            .says("The database that is asked, by a login of its own."),
+        Key::of("query", "SQL", REQUIRED, "\"SELECT public.noisegate_verifier($1)\"")
+            .says("Gives the SCRAM-SHA-256 verifier of the user `$1` as one column of type text; nothing for who may not log in."),
+        Key::of("role", "string", "none", "\"analysts\"")
+            .says("The role of everybody who is found."),
+        Key::of("iterations", "whole number, 1 to 10000000", "4096", "10000")
+            .says("Iterations of the verifiers there: users who do not exist are asked for as many, so that they look alike."),
     ],
     later: &[],
 };

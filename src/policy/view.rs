@@ -10,21 +10,11 @@ use super::reader::{Section, shorten};
 pub(super) const VIEW: Keys = Keys {
     section: "[[view]]",
     list: &[
-        Key {
-            name: "name",
-            ty: "string",
-            default: REQUIRED,
-            example: "\"long_trips\"",
-            purpose: "Unique, in small letters; analysts find it as a table of the schema `public`.",
-        },
-        Key {
-            name: "sql",
-            ty: "string",
-            default: REQUIRED,
-            example: "\"SELECT * FROM trips WHERE minutes > 60\"",
-            purpose: "The query that stands for it wherever it is named: over tables of this policy and other views, under the \
-                      rules for what analysts write.",
-        },
+        Key::of("name", "string", REQUIRED, "\"long_trips\"")
+            .says("Unique, in small letters; analysts find it as a table of the schema `public`."),
+        Key::of("sql", "string", REQUIRED, "\"SELECT * FROM trips WHERE minutes > 60\"")
+            .says("The query that stands for it wherever it is named: over tables of this policy and other views, under the \
+                      rules for what analysts write."),
     ],
     later: &[],
 };

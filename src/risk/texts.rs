@@ -6,10 +6,7 @@
 
 use crate::asked::{Asked, Column};
 use crate::sets::Set;
-
-fn ident(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
+use schema::quoted::ident;
 
 /// `q1, q2, …`
 fn keys(asked: &Asked) -> String {

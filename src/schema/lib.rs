@@ -5,6 +5,7 @@
 
 mod difference;
 mod model;
+pub mod quoted;
 mod snapshot;
 #[cfg(test)]
 mod tests;

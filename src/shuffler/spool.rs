@@ -9,6 +9,7 @@ use super::rules::{Rules, Ruling};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use dp::Entropy;
+use durable::OpenError;
 use encode::{Collection, Opened};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use std::path::Path;
@@ -92,23 +93,20 @@ impl Spool {
     /// # Errors
     /// The file is none, or cannot be written.
     pub fn open(path: &Path, most: u64) -> Result<Self, SpoolError> {
-        private(path).map_err(|e| SpoolError::File(path.display().to_string(), e))?;
-        let mut connection = Connection::open(path)?;
-        connection.busy_timeout(std::time::Duration::from_secs(5))?;
+        let shown = || path.display().to_string();
         // Of one process: another one that opened it would deliver its batches, too.
-        connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
-        connection.pragma_update(None, "journal_mode", "WAL")?;
-        connection.pragma_update(None, "synchronous", "FULL")?;
-        connection.pragma_update(None, "secure_delete", "ON")?;
+        let mut connection = durable::open_alone(path).map_err(|e| match e {
+            OpenError::File(e) => SpoolError::File(shown(), e),
+            OpenError::Sqlite(e) => e.into(),
+        })?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let version: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        let tables: i64 =
-            transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-        if (version, tables) == (0, 0) {
-            transaction.execute_batch(SCHEMA)?;
-            transaction.pragma_update(None, "user_version", VERSION)?;
-        } else if version != VERSION {
-            return Err(SpoolError::Version(path.display().to_string()));
+        match durable::version(&transaction)? {
+            None => {
+                transaction.execute_batch(SCHEMA)?;
+                transaction.pragma_update(None, "user_version", VERSION)?;
+            }
+            Some(VERSION) => {}
+            Some(_) => return Err(SpoolError::Version(shown())),
         }
         let held = "SELECT (SELECT count(*) FROM waiting) + (SELECT coalesce(sum(reports), 0) FROM batch)";
         let held = transaction.query_row(held, [], |row| row.get::<_, i64>(0))?;
@@ -211,15 +209,6 @@ impl Spool {
         }
         Ok(())
     }
-}
-
-/// Makes the file, which nobody but its owner reads; what SQLite puts beside it has the same mode.
-fn private(path: &Path) -> std::io::Result<()> {
-    let mut options = std::fs::OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map(drop)
 }
 
 /// What counts of a group that waits, and its threshold, if it was drawn.

@@ -112,7 +112,7 @@ impl Catalog for InPath<'_> {
 pub fn written(name: &str) -> String {
     let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+    if plain { name.to_owned() } else { schema::quoted::ident(name) }
 }
 
 impl Catalog for policy::Policy {

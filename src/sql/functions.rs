@@ -72,7 +72,7 @@ pub struct Family {
     pub class: Class,
     /// What they need.
     pub nulls: Nulls,
-    pub(crate) growth: Growth,
+    growth: Growth,
     /// As they may be written.
     names: &'static str,
     /// Whether they are the same for rows that tie in the order of their window.
@@ -164,6 +164,16 @@ const TABLE: &[Family] = &[
 /// What is known of a function.
 pub fn get(name: &str) -> Option<&'static Family> {
     TABLE.iter().find(|row| row.names().any(|n| n == name))
+}
+
+/// How long a result is; of functions that only a catalog's statements have, as their names say.
+pub(crate) fn growth(name: &str) -> Growth {
+    match get(name) {
+        Some(known) => known.growth,
+        None if name.ends_with("_agg") => GatheredJson,
+        None if name.contains("json") => Json,
+        None => Sum,
+    }
 }
 
 /// Names that PostgreSQL has under several spellings.

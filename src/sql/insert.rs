@@ -1,7 +1,7 @@
 //! INSERT and COPY FROM as far as what is collected can take them: rows of constants and parameters for a relation.
 
-use crate::names::fold;
-use crate::parse::Lines;
+use crate::lines::Lines;
+use crate::names::parts;
 use crate::read_only::read_only;
 use answer::{ClientError, SqlState};
 use sqlparser::ast::{self, Expr};
@@ -96,14 +96,6 @@ impl Insert {
         let rows = rows(insert, lines).map_err(|e| if e.position.is_some() { e } else { e.at(at) });
         Self { verb: "INSERT", schema, relation, columns, rows, at }
     }
-}
-
-fn parts(name: &ast::ObjectName) -> Vec<String> {
-    let part = |p: &ast::ObjectNamePart| match p {
-        ast::ObjectNamePart::Identifier(i) => Some(fold(i)),
-        ast::ObjectNamePart::Function(_) => None,
-    };
-    name.0.iter().filter_map(part).collect()
 }
 
 fn refused(what: &str, hint: &str) -> ClientError {

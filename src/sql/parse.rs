@@ -5,13 +5,15 @@
 //! (`depth`).
 
 use super::command::{self, Syntax};
-use super::place::Place;
 use answer::{ClientError, SqlState};
 use policy::Limits;
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
+
+pub use super::lines::Lines;
+pub use super::spend::{nested, too_large};
 
 /// Words and signs of one message for each of `limits.max_expressions`, before it is known which of them stand in texts.
 const PIECES: usize = 2;
@@ -35,45 +37,6 @@ pub struct Parsed {
     pub text: std::sync::Arc<str>,
     /// How many tokens it has, by their weight: a name counts as three.
     pub tokens: usize,
-}
-
-/// Turns a line and a column into a character position in the message.
-#[derive(Clone, Debug)]
-pub struct Lines(std::sync::Arc<Vec<usize>>, usize);
-
-impl Lines {
-    fn of(sql: &str) -> Self {
-        let mut starts = vec![0];
-        let mut length = 0;
-        for (i, c) in sql.chars().enumerate() {
-            length = i + 1;
-            if c == '\n' {
-                starts.push(i + 1);
-            }
-        }
-        Self(starts.into(), length)
-    }
-
-    /// Of a text that the analyst did not write: nothing has a position.
-    pub fn elsewhere() -> Self {
-        Self(Vec::new().into(), 0)
-    }
-
-    /// The position behind the last character.
-    fn end(&self) -> usize {
-        self.1 + 1
-    }
-
-    /// The position (characters, from 1) of a location; None for the empty location.
-    pub fn position(&self, at: Location) -> Option<usize> {
-        let line = usize::try_from(at.line).ok()?.checked_sub(1)?;
-        Some(self.0.get(line)? + usize::try_from(at.column).ok()?)
-    }
-
-    /// The position where a node starts.
-    pub fn start(&self, node: &impl Place) -> Option<usize> {
-        self.position(node.location())
-    }
 }
 
 /// Parses a message into its statements.
@@ -251,19 +214,6 @@ fn pieces(sql: &str) -> usize {
     let mut last = false;
     let begins = |c: char| !(std::mem::replace(&mut last, is_word(c)) && is_word(c));
     sql.chars().map(begins).filter(|new| *new).count()
-}
-
-/// 54000, naming the key of `[limits]`.
-pub fn too_large(what: &str, key: &str, limit: usize) -> ClientError {
-    ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, format!("{what} exceeds limits.{key} = {limit}"))
-        .hint(format!("Write a smaller statement, or ask the owner to raise limits.{key} in the policy."))
-}
-
-/// 54000: too many levels.
-pub fn nested(limits: &Limits) -> ClientError {
-    let m = format!("the statement is nested deeper than limits.max_depth = {} allows", limits.max_depth);
-    ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, m)
-        .hint("Flatten it, or ask the owner to raise limits.max_depth in the policy.")
 }
 
 /// How deep a message nests, as far as its tokens tell.

@@ -1,6 +1,6 @@
 //! What writes is refused.
 
-use super::parse::Lines;
+use super::lines::Lines;
 use answer::{ClientError, SqlState};
 use sqlparser::ast;
 

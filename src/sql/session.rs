@@ -1,6 +1,6 @@
 //! SET, SHOW, RESET and their kin: from the parser's many trees to one setting by its name.
 
-use super::names::fold;
+use super::names::{fold, parts};
 use answer::{ClientError, Modes};
 use sqlparser::ast::{self, Set};
 
@@ -127,11 +127,7 @@ pub fn show(words: &[ast::Ident]) -> SessionStatement {
 
 /// `noisegate.epsilon`
 fn object_name(name: &ast::ObjectName) -> String {
-    let parts = name.0.iter().filter_map(|p| match p {
-        ast::ObjectNamePart::Identifier(i) => Some(fold(i).to_lowercase()),
-        ast::ObjectNamePart::Function(_) => None,
-    });
-    parts.collect::<Vec<_>>().join(".")
+    parts(name).join(".").to_lowercase()
 }
 
 /// The values of a SET as one text, as PostgreSQL joins them; None is DEFAULT.
@@ -185,7 +181,7 @@ fn value(e: &ast::Expr, single: bool, at: Option<usize>) -> Result<String> {
     // Several values become one text again: each must stay one.
     let quoted = |s: &str| {
         let plain = s.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '$');
-        if single || plain { s.to_owned() } else { format!("\"{}\"", s.replace('"', "\"\"")) }
+        if single || plain { s.to_owned() } else { schema::quoted::ident(s) }
     };
     let bad = || {
         Err(ClientError::unsupported("this value in SET is not supported")

@@ -3,7 +3,7 @@
 //! A pass takes before it allocates, so that what is refused was never there. Levels are counted by themselves: whoever recurses
 //! over a tree needs so much of the stack for each.
 
-use answer::ClientError;
+use answer::{ClientError, SqlState};
 use policy::Limits;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,7 +28,7 @@ impl Spend {
     pub fn take(&self, more: usize, of: &str, limits: &Limits) -> Result<(), ClientError> {
         let taken = self.taken().saturating_add(more);
         if taken > limits.max_expressions {
-            return Err(crate::parse::too_large(of, "max_expressions", limits.max_expressions));
+            return Err(too_large(of, "max_expressions", limits.max_expressions));
         }
         self.0.store(taken, Ordering::Relaxed);
         Ok(())
@@ -70,4 +70,17 @@ impl PartialEq for Spend {
     fn eq(&self, _: &Self) -> bool {
         true
     }
+}
+
+/// 54000, naming the key of `[limits]`.
+pub fn too_large(what: &str, key: &str, limit: usize) -> ClientError {
+    ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, format!("{what} exceeds limits.{key} = {limit}"))
+        .hint(format!("Write a smaller statement, or ask the owner to raise limits.{key} in the policy."))
+}
+
+/// 54000: too many levels.
+pub fn nested(limits: &Limits) -> ClientError {
+    let m = format!("the statement is nested deeper than limits.max_depth = {} allows", limits.max_depth);
+    ClientError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, m)
+        .hint("Flatten it, or ask the owner to raise limits.max_depth in the policy.")
 }

@@ -2,12 +2,13 @@
 
 use super::command::Syntax;
 use super::insert::Insert;
+use super::lines::Lines;
 use super::names::fold;
-use super::parse::{Lines, Parsed};
+use super::parse::Parsed;
 use super::read_only::read_only;
 use super::resolve::{cast_type, element_type};
 use super::session::{self, SessionStatement};
-use answer::{ClientError, Copy, Cursor, Fetch, Modes, SqlState};
+use answer::{ClientError, Control, SqlState};
 use sqlparser::ast::{self, Statement as S};
 
 /// What a statement asks for, and what is done with it.
@@ -32,54 +33,6 @@ pub enum Kind {
     Session(SessionStatement),
     /// INSERT, or COPY FROM: rows for what is collected.
     Insert(Box<Insert>),
-}
-
-/// What the frontend does by itself: transactions, cursors, and the way of a query's rows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Control {
-    /// BEGIN.
-    Begin(Modes),
-    /// START TRANSACTION: the same, with a tag of its own.
-    Start(Modes),
-    /// COMMIT, END.
-    Commit {
-        /// AND CHAIN.
-        chain: bool,
-    },
-    /// ROLLBACK, ABORT.
-    Rollback {
-        /// AND CHAIN.
-        chain: bool,
-    },
-    /// SAVEPOINT.
-    Savepoint(String),
-    /// RELEASE SAVEPOINT.
-    Release(String),
-    /// ROLLBACK TO SAVEPOINT.
-    RollbackTo(String),
-    /// DEALLOCATE name; None is ALL.
-    Deallocate(Option<String>),
-    /// CLOSE name; None is ALL.
-    CloseCursors(Option<String>),
-    /// DISCARD ALL.
-    DiscardAll,
-    /// DECLARE: the statement's query, kept under a name.
-    Declare(Cursor),
-    /// FETCH, MOVE.
-    Fetch(Fetch),
-    /// COPY TO: the statement's query, in another format.
-    Copy(Copy),
-    /// COPY FROM: rows come in this format.
-    CopyFrom(Copy),
-    /// PREPARE: the statement's query, kept under a name.
-    Prepare {
-        /// The name.
-        name: String,
-        /// Type OIDs of the first parameters.
-        types: Vec<u32>,
-    },
-    /// EXECUTE: the statement of this name, with the statement's arguments.
-    Execute(String),
 }
 
 /// The options of EXPLAIN that mean something here; the others ask for what is always told, or for what nobody has.

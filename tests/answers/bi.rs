@@ -1,10 +1,10 @@
 //! What BI tools send, in their own words over the bike-share tables: each is answered, or refused with what to do instead.
 
 use crate::city::{World, rows};
+use crate::usual::rules;
 use tokio_postgres::Client;
 
-const RULES: &str = "[statement]\nepsilon = 1\ndelta = 1e-6\nmax_groups = 12\nmax_rows = 4\n
-[[budget]]\nname = \"everyone\"\naccounting = \"approx\"\nepsilon = 1000\ndelta = 0.1\n";
+const RULES: &str = rules!([epsilon = 1, delta = 1e-6, max_groups = 12, max_rows = 4] ["approx", epsilon = 1000, delta = 0.1]);
 
 /// Superset, Metabase, Tableau, Power BI, Grafana, Looker, dbplyr, Looker Studio.
 const ANSWERED: &[&str] = &[

@@ -5,12 +5,12 @@ mod sets;
 
 use crate::city::{self, PASSWORD, policy, rows, sqlstate};
 use crate::support::{Gate, LOGIN_PASSWORD, Output, TestDb, Workdir, connect, psql, run};
+use crate::usual::rules;
 use std::process::Stdio;
 use tokio::process::Command;
 use tokio_postgres::Client;
 
-const RULES: &str =
-    "[[budget]]\nname = \"everyone\"\naccounting = \"pure\"\nepsilon = 1000\n[statement]\nepsilon = 100\n";
+const RULES: &str = rules!([epsilon = 100] ["pure", epsilon = 1000]);
 
 /// Columns at an ε by which randomised response tells the truth but once in e^100 times: estimates are exact, and those over
 /// weights must equal those over rows.

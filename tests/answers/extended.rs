@@ -2,13 +2,13 @@
 
 use crate::city::{self, PASSWORD, policy};
 use crate::support::{self, Gate, Workdir, connect};
+use crate::usual::rules;
 use futures::TryStreamExt;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row};
 
 /// At ε = 20 and four rows per unit the noise of a count is 0 or 1, and hardly ever 2.
-const RULES: &str = "[statement]\nepsilon = 20\nmax_groups = 1\nmax_rows = 4
-[[budget]]\nname = \"everyone\"\naccounting = \"pure\"\nepsilon = 1000\n";
+const RULES: &str = rules!([epsilon = 20, max_groups = 1, max_rows = 4] ["pure", epsilon = 1000]);
 
 struct World {
     db: support::TestDb,

@@ -3,6 +3,7 @@
 
 use crate::bikes::Bikes;
 use crate::support;
+use crate::usual::rules;
 use noisegate::dp::{Distribution, Noise, Sensitivity};
 use noisegate::emit::fetch;
 use noisegate::error::{ClientError, SqlState};
@@ -18,19 +19,10 @@ const TABLES: &str = "
     CREATE TABLE codes (code int NOT NULL);
     INSERT INTO codes SELECT generate_series(1, 2000);";
 
-const RULES: &str = "
-    [privacy]
+const RULES: &str = concat!(
+    rules!([epsilon = 1, delta = 1e-6, max_groups = 3, max_rows = 8] ["approx", epsilon = 1000, delta = 0.5]),
+    "[privacy]
     unit = \"people.id\"
-    [statement]
-    epsilon = 1
-    delta = 1e-6
-    max_groups = 3
-    max_rows = 8
-    [[budget]]
-    name = \"everyone\"
-    accounting = \"approx\"
-    epsilon = 1000
-    delta = 0.5
     [table.people]
     unit_column = \"id\"
     columns.p = {}
@@ -44,7 +36,8 @@ const RULES: &str = "
     unit_column = \"id\"
     columns.at = { range = [2024-03-01, 2024-03-31] }
     [table.codes]
-    public = true";
+    public = true"
+);
 
 struct World {
     bikes: Bikes,

@@ -39,4 +39,6 @@ mod streams;
 mod support;
 mod tpch;
 mod types;
+#[path = "../support/usual.rs"]
+mod usual;
 mod views;

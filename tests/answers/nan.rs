@@ -2,6 +2,7 @@
 
 use crate::bikes::Bikes;
 use crate::support;
+use crate::usual::rules;
 use noisegate::emit::fetch;
 use noisegate::kernel;
 
@@ -12,23 +13,13 @@ const TABLES: &str = "
 
 fn rules(nan: &str) -> String {
     format!(
-        "
-    [privacy]
+        "{}[privacy]
     unit = \"people.id\"
-    [statement]
-    epsilon = 1
-    delta = 1e-6
-    max_groups = 4
-    max_rows = 8
-    [[budget]]
-    name = \"everyone\"
-    accounting = \"zcdp\"
-    epsilon = 1000
-    delta = 0.5
     [table.people]
     unit_column = \"id\"
     columns.income = {{ range = [0, 100], grid = 1{nan} }}
-    columns.wealth = {{ range = [0, 100], grid = 1{nan} }}"
+    columns.wealth = {{ range = [0, 100], grid = 1{nan} }}",
+        rules!([epsilon = 1, delta = 1e-6, max_groups = 4, max_rows = 8] ["zcdp", epsilon = 1000, delta = 0.5])
     )
 }
 

@@ -5,6 +5,7 @@
 
 use crate::bikes::Bikes;
 use crate::support;
+use crate::usual::rules;
 use noisegate::emit::fetch;
 use serde_json::Value;
 use tokio_postgres::{Client, SimpleQueryMessage};
@@ -23,19 +24,10 @@ const TABLES: &str = "
     CREATE INDEX ON visits (id);
     ANALYZE";
 
-const RULES: &str = "
-    [privacy]
+const RULES: &str = concat!(
+    rules!([epsilon = 1, delta = 1e-6, max_groups = 4, max_rows = 8] ["zcdp", epsilon = 1000, delta = 0.5]),
+    "[privacy]
     unit = \"people.id\"
-    [statement]
-    epsilon = 1
-    delta = 1e-6
-    max_groups = 4
-    max_rows = 8
-    [[budget]]
-    name = \"everyone\"
-    accounting = \"zcdp\"
-    epsilon = 1000
-    delta = 0.5
     [table.people]
     unit_column = \"id\"
     columns.home = { references = \"homes.home\" }
@@ -51,7 +43,8 @@ const RULES: &str = "
     columns.price = { range = [0, 100] }
     columns.rate = { range = [0, 0.1] }
     columns.weight = { range = [0, 70], grid = 0.1, nan = false }
-    columns.page = {}";
+    columns.page = {}"
+);
 
 /// True of all visits, and to the planner of one in millions.
 const CORRELATED: &str =

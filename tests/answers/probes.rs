@@ -2,10 +2,11 @@
 //! would not pay for one statement.
 
 use crate::city::{World, rows, sqlstate};
+use crate::usual::rules;
 use tokio_postgres::types::Type;
 
-const RULES: &str = "[statement]\nepsilon = 1\n[answers]\nrange_for_min_max = true\n
-[[budget]]\nname = \"everyone\"\naccounting = \"pure\"\nepsilon = 0.5\n";
+const RULES: &str =
+    concat!(rules!([epsilon = 1] ["pure", epsilon = 0.5]), "[answers]\nrange_for_min_max = true\n");
 
 #[tokio::test(flavor = "multi_thread")]
 async fn columns_without_rows_are_free() {

@@ -2,10 +2,11 @@
 
 use crate::city::{PASSWORD, World};
 use crate::support::connect;
+use crate::usual::rules;
 use noisegate::gateway::help::HELP;
 
-const RULES: &str = "[statement]\nepsilon = 1\ndelta = 1e-6\nmax_groups = 3\nmax_rows = 4\n
-[[budget]]\nname = \"everyone\"\naccounting = \"approx\"\nepsilon = 1000\ndelta = 0.1\n";
+const RULES: &str =
+    rules!([epsilon = 1, delta = 1e-6, max_groups = 3, max_rows = 4] ["approx", epsilon = 1000, delta = 0.1]);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn few_private_groups_are_explained() {

@@ -2,6 +2,7 @@
 
 use crate::bikes::{Asked, Bikes};
 use crate::support;
+use crate::usual::rules;
 use bigdecimal::BigDecimal;
 use noisegate::dp::{Distribution, Ratio};
 use noisegate::error::{ClientError, SqlState};
@@ -16,19 +17,10 @@ const TABLES: &str = "
     CREATE TABLE visits (id int, ward text, kind text, age int, free int, cost numeric, score float8, mark float4,
         at timestamptz, day date, ill boolean, code char(4))";
 
-const RULES: &str = "
-    [privacy]
+const RULES: &str = concat!(
+    rules!([epsilon = 1, delta = 1e-6, max_groups = 4, max_rows = 8] ["approx", epsilon = 1000, delta = 0.5]),
+    "[privacy]
     unit = \"people.id\"
-    [statement]
-    epsilon = 1
-    delta = 1e-6
-    max_groups = 4
-    max_rows = 8
-    [[budget]]
-    name = \"everyone\"
-    accounting = \"approx\"
-    epsilon = 1000
-    delta = 0.5
     [table.people]
     unit_column = \"id\"
     [table.wards]
@@ -45,7 +37,8 @@ const RULES: &str = "
     columns.at = { range = [2024-01-01, 2024-12-31] }
     columns.day = { range = [2024-01-01, 2024-12-31] }
     columns.ill = {}
-    columns.code = {}";
+    columns.code = {}"
+);
 
 async fn visits(rows: &str) -> Bikes {
     let db = support::database(TABLES).await;

@@ -2,11 +2,13 @@
 
 use crate::city::{self, PASSWORD, World, policy, rows, sqlstate};
 use crate::support::{Workdir, connect, psql};
+use crate::usual::rules;
 use tokio_postgres::Client;
 
-const RULES: &str = "[statement]\nepsilon = 0.1\nmax_groups = 3\nmax_rows = 5\n
-[[budget]]\nname = \"everyone\"\naccounting = \"zcdp\"\nepsilon = 8\ndelta = 1e-6
-[[budget]]\nname = \"quota\"\nper = \"user\"\naccounting = \"pure\"\nepsilon = 3\n";
+const RULES: &str = concat!(
+    rules!([epsilon = 0.1, max_groups = 3, max_rows = 5] ["zcdp", epsilon = 8, delta = 1e-6]),
+    "[[budget]]\nname = \"quota\"\nper = \"user\"\naccounting = \"pure\"\nepsilon = 3\n"
+);
 
 /// What a pooler runs between two clients: the second finds nothing of the first.
 #[tokio::test(flavor = "multi_thread")]

@@ -2,17 +2,19 @@
 
 use crate::city::{self, PASSWORD, policy, rows, sqlstate};
 use crate::support::{Gate, TestDb, Workdir, connect, psql};
+use crate::usual::rules;
 use tokio_postgres::Client;
 
-const RULES: &str = "[statement]\nepsilon = 0.1\nmax_groups = 1\nmax_rows = 5\n
-[[budget]]\nname = \"everyone\"\naccounting = \"zcdp\"\nepsilon = 8\ndelta = 1e-6
-[[budget]]\nname = \"quota\"\nper = \"user\"\naccounting = \"approx\"\nepsilon = 3\ndelta = 1e-6
+const RULES: &str = concat!(
+    rules!([epsilon = 0.1, max_groups = 1, max_rows = 5] ["zcdp", epsilon = 8, delta = 1e-6]),
+    "[[budget]]\nname = \"quota\"\nper = \"user\"\naccounting = \"approx\"\nepsilon = 3\ndelta = 1e-6\n
 [[stream]]\nname = \"alerts\"\nvariant = \"numeric_sparse\"\nepsilon = 0.5\npositives = 5
 [[stream]]\nname = \"bell\"\nvariant = \"above_threshold\"\nepsilon = 1
 [[stream]]\nname = \"rise\"\nvariant = \"monotone_gap\"\nepsilon = 1\npositives = 2\nmax_rows = 2
 [[stream]]\nname = \"soft\"\nvariant = \"sparse\"\nepsilon = 0.9\ndelta = 1e-9\npositives = 100\nroles = [\"research\"]
 [[stream]]\nname = \"dear\"\nvariant = \"improved\"\nepsilon = 3.5\npositives = 2
-[[stream]]\nname = \"bobs\"\nvariant = \"improved\"\nepsilon = 1\nusers = [\"bob\"]\n";
+[[stream]]\nname = \"bobs\"\nvariant = \"improved\"\nepsilon = 1\nusers = [\"bob\"]\n"
+);
 
 struct World {
     _db: TestDb,

@@ -3,6 +3,7 @@
 
 use crate::city::{self, PASSWORD, policy};
 use crate::support::{Gate, TestDb, Workdir, connect, database};
+use noisegate::schema::quoted::string;
 use std::fmt::Write;
 use tokio_postgres::types::{FromSql, Type};
 use tokio_postgres::{Client, SimpleQueryMessage};
@@ -68,15 +69,11 @@ struct World {
     _dir: Workdir,
 }
 
-fn quoted(value: &str) -> String {
-    format!("'{}'", value.replace('\'', "''"))
-}
-
 impl World {
     /// `kinds` is public and has both values and NULLs; `facts` is private: a hundred units with the first value.
     async fn new() -> Self {
         let columns: Vec<String> = TYPES.iter().map(|(ty, name, _)| format!("{name} {ty}")).collect();
-        let row = |n: usize| TYPES.iter().map(|t| quoted(t.2[n])).collect::<Vec<_>>().join(", ");
+        let row = |n: usize| TYPES.iter().map(|t| string(t.2[n])).collect::<Vec<_>>().join(", ");
         let columns = columns.join(", ");
         let setup = format!(
             "{}CREATE TYPE mood AS ENUM ('sad', 'glad');
@@ -175,7 +172,7 @@ async fn constants_and_columns_are_postgresqls_own_bytes() {
     for (ty, name, values) in TYPES {
         // No enum is named in a cast here: its values are those of a column.
         if *ty != "mood" {
-            let [a, b] = values.map(quoted);
+            let [a, b] = values.map(string);
             statements.push(format!("SELECT {a}::{ty} AS a, {b}::{ty} AS b, NULL::{ty} AS c"));
         }
         statements.push(format!("SELECT {name} FROM kinds WHERE {name} IS NOT NULL ORDER BY id"));

@@ -1,11 +1,12 @@
 //! Views of the policy: analysts find them as tables, and what is private in them stays so.
 
 use crate::city::{World, bikes, policy, rows};
+use crate::usual::rules;
 use noisegate::gateway::Checked;
 use std::path::Path;
 
-const RULES: &str = "[statement]\nepsilon = 20\ndelta = 1e-6\nmax_rows = 4\n
-[[budget]]\nname = \"everyone\"\naccounting = \"approx\"\nepsilon = 1000\ndelta = 0.1\n";
+const RULES: &str =
+    rules!([epsilon = 20, delta = 1e-6, max_rows = 4] ["approx", epsilon = 1000, delta = 0.1]);
 
 const VIEWS: &str = "
 [[view]]

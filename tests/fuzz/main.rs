@@ -15,6 +15,8 @@ mod mutate;
 mod policies;
 mod statements;
 mod wire;
+#[path = "../policy/mod.rs"]
+mod wrong;
 
 use input::Corpus;
 use mutate::Mutator;

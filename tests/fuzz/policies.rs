@@ -3,12 +3,13 @@
 use crate::functions::policies;
 use crate::fuzz;
 use crate::input::{Corpus, files, kept};
+use crate::wrong;
 
 #[test]
 fn policies_and_all_their_mistakes() {
     let mut inputs = kept("policies");
     inputs.extend(files("config", &["toml"]));
-    inputs.extend(files("tests/policy/bad", &["toml"]));
+    inputs.extend(wrong::wrong().into_iter().map(|(_, text)| text.into_bytes()));
     let words = [
         "true",
         "0",

@@ -12,6 +12,8 @@ mod errors_document;
 mod explain;
 #[path = "../plans/mod.rs"]
 mod plans;
+#[path = "../policy/mod.rs"]
+mod policies;
 mod policy;
 mod policy_reference;
 mod rewrites;

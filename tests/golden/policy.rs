@@ -1,6 +1,7 @@
 //! Policies against the schema snapshot in tests/policy: one policy per mistake, with every message it gets, and
 //! the annotated ones in config/, which must be right.
 
+use crate::policies;
 use bigdecimal::BigDecimal;
 use noisegate::policy::{self, Accounting, Domain, LedgerLocation, Policy, Privacy, Range, Scope};
 use noisegate::schema::{Schema, Snapshot, SqlType};
@@ -19,17 +20,11 @@ fn schema() -> Schema {
 #[test]
 fn each_mistake_is_reported_with_its_line() {
     let schema = schema();
-    let mut count = 0;
     let mut wrong = Vec::new();
-    for entry in std::fs::read_dir(path("tests/policy/bad")).unwrap() {
-        let file = entry.unwrap().path();
-        if file.extension().is_none_or(|e| e != "toml") {
-            continue;
-        }
-        count += 1;
-        let text = std::fs::read_to_string(&file).unwrap();
+    let policies = policies::wrong();
+    for (file, text) in &policies {
         let name = file.file_name().unwrap().to_str().unwrap();
-        let errors = policy::parse(&text, name, Path::new("")).and_then(|raw| raw.check(&schema));
+        let errors = policy::parse(text, name, Path::new("")).and_then(|raw| raw.check(&schema));
         let errors = errors.map(|_| "no error").unwrap_err().to_string() + "\n";
         let golden = file.with_extension("err");
         if std::env::var_os("UPDATE").is_some() {
@@ -37,11 +32,11 @@ fn each_mistake_is_reported_with_its_line() {
         }
         let expected = std::fs::read_to_string(&golden).unwrap_or_default();
         if errors != expected {
-            wrong.push(format!("{name}\n--- expected\n{expected}--- got\n{errors}"));
+            wrong.push(format!("{name}\n{text}--- expected\n{expected}--- got\n{errors}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(count > 40, "{count}");
+    assert!(policies.len() > 40, "{}", policies.len());
 }
 
 fn config(name: &str) -> Policy {

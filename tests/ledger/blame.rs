@@ -2,13 +2,14 @@
 
 use crate::city::{DATA, PASSWORD, eventually, hold_trips, policy, published, rows, sqlstate};
 use crate::support::{Gate, TestDb, Workdir, connect, database_in, own_cluster};
+use crate::usual::rules;
 use noisegate::demo::Cluster;
 use tokio::task::JoinHandle;
 use tokio_postgres::{Client, NoTls};
 
 /// One failure is as many as a user may have.
-const RULES: &str = "[statement]\nepsilon = 0.1\n[[budget]]\nname = \"everyone\"\naccounting = \"pure\"\nepsilon = 100\n\
-                     [limits]\nmax_backend_errors = 1\n";
+const RULES: &str =
+    concat!(rules!([epsilon = 0.1] ["pure", epsilon = 100]), "[limits]\nmax_backend_errors = 1\n");
 const ADAS: &str = "SELECT count(*) FROM trips WHERE minutes < 10";
 const ADAS_LATER: &str = "select count(*) from trips where minutes < 11 -- again";
 const BOBS: &str = "SELECT sum(minutes) FROM trips WHERE minutes > 1";

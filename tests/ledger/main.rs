@@ -16,3 +16,5 @@ mod secure;
 mod shared;
 #[path = "../support/mod.rs"]
 mod support;
+#[path = "../support/usual.rs"]
+mod usual;

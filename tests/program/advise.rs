@@ -3,6 +3,7 @@
 
 use crate::city::{self, PASSWORD, rows};
 use crate::support::{NOISEGATE, Output, Workdir, connect, run};
+use crate::usual::rules;
 use serde_json::Value;
 use tokio::process::Command;
 
@@ -14,7 +15,7 @@ const ASKED: &str = "
     SELECT count(*) FROM stations;
     SELECT fare FROM trips";
 
-const RULES: &str = "[statement]\nepsilon = 1\nmax_rows = 10\n[[budget]]\nname = \"everyone\"\naccounting = \"pure\"\nepsilon = 20\n";
+const RULES: &str = rules!([epsilon = 1, max_rows = 10] ["pure", epsilon = 20]);
 
 async fn advise(work: &Workdir, args: &[&str], sql: &str) -> Output {
     let mut command = Command::new(NOISEGATE);

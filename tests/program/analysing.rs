@@ -4,6 +4,7 @@
 use crate::city::{self, PASSWORD, policy, rows, sqlstate};
 use crate::collecting::{Shuffling, batches, noisegate, shuffle};
 use crate::support::{Gate, LOGIN_PASSWORD, TestDb, Workdir, connect, database_in, own_cluster, psql, soon};
+use crate::usual::rules;
 use noisegate::demo::Cluster;
 use std::fs;
 use std::path::Path;
@@ -11,8 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio_postgres::{Client, NoTls};
 
-const RULES: &str =
-    "[[budget]]\nname = \"everyone\"\naccounting = \"pure\"\nepsilon = 1000\n[statement]\nepsilon = 100\n";
+const RULES: &str = rules!([epsilon = 100] ["pure", epsilon = 1000]);
 
 /// At such an ε a response says what was answered: each can be told from the others.
 const COLUMNS: &str = "\

@@ -25,3 +25,5 @@ mod serve;
 mod support;
 mod ten_minutes;
 mod tutorials;
+#[path = "../support/usual.rs"]
+mod usual;

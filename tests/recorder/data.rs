@@ -9,6 +9,7 @@ use crate::rng::Rng;
 use crate::support::{TestDb, nondeterministic_collation};
 use noisegate::backend::introspect::read_schema;
 use noisegate::policy::{self, Policy};
+use noisegate::schema::quoted::string;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -283,10 +284,10 @@ pub fn setup(v: Variant) -> String {
     sql += &TABLES.replace(" UNIT ", if v.nullable_unit { " " } else { " NOT NULL " });
     for (i, s) in STATIONS.iter().enumerate() {
         let capacity = if i == 3 { "NULL".into() } else { (i * 10 % 50).to_string() };
-        let (name, city) = (s.replace('\'', "''"), CITIES[i % 3]);
+        let (name, city) = (string(s), CITIES[i % 3]);
         let _ = writeln!(
             sql,
-            "INSERT INTO stations VALUES ('{name}', '{city}', {capacity}, '2020-01-0{}');",
+            "INSERT INTO stations VALUES ({name}, '{city}', {capacity}, '2020-01-0{}');",
             i + 1
         );
     }
@@ -341,10 +342,6 @@ pub fn setup(v: Variant) -> String {
     }
     sql.push_str("ANALYZE;");
     sql
-}
-
-fn quoted(s: &str) -> String {
-    format!("'{}'", s.replace('\'', "''"))
 }
 
 fn rider(sql: &mut String, rng: &mut Rng, v: Variant, unit: i64) {
@@ -410,7 +407,7 @@ fn rider(sql: &mut String, rng: &mut Rng, v: Variant, unit: i64) {
         _ => *rng.pick(&["1", "2.5", "7"]),
     };
     let level = rng.between(1, if v.dirty { 4 } else { 3 });
-    let city = if unit == 7 { "NULL".into() } else { quoted(CITIES[rng.below(CITIES.len())]) };
+    let city = if unit == 7 { "NULL".into() } else { string(CITIES[rng.below(CITIES.len())]) };
     let pad = ["'a'", "'a '", "'a  '", "'b'", "NULL"][(unit % 5) as usize];
     let loose = if unit % 2 == 0 { city.to_uppercase() } else { city.clone() };
     let _ = writeln!(
@@ -445,8 +442,8 @@ fn trip_row(sql: &mut String, rng: &mut Rng, v: Variant, kind: Kind, trip: i64, 
     let station = match kind {
         Kind::High | Kind::Low => "'Alpha'".to_owned(),
         Kind::Nulls => "NULL".to_owned(),
-        _ if many => quoted(STATIONS[row as usize % 8]),
-        _ => quoted(STATIONS[rng.below(STATIONS.len())]),
+        _ if many => string(STATIONS[row as usize % 8]),
+        _ => string(STATIONS[rng.below(STATIONS.len())]),
     };
     let month = if many { row % 12 + 1 } else { rng.between(1, 12) };
     let ordinary_time = format!("'2024-{month:02}-{:02} {:02}:30'", rng.between(1, 28), rng.between(0, 23));
@@ -483,7 +480,7 @@ fn trip_row(sql: &mut String, rng: &mut Rng, v: Variant, kind: Kind, trip: i64, 
         Kind::Nulls => "NULL".into(),
         // So long that a pattern may take minutes.
         Kind::Extreme if v.dirty && unit == "8" && row == 0 => "repeat('a', 1000000)".into(),
-        _ => quoted(NOTES[rng.below(NOTES.len())]),
+        _ => string(NOTES[rng.below(NOTES.len())]),
     };
     let (low, high) = ("1000000000000000000", "1000000000000000040");
     let longs = ["9223372036854775807", "-9223372036854775808", "0"];
@@ -498,7 +495,7 @@ fn trip_row(sql: &mut String, rng: &mut Rng, v: Variant, kind: Kind, trip: i64, 
     };
     let payload = match kind {
         Kind::Nulls => "NULL".into(),
-        _ => quoted(PAYLOADS[rng.below(PAYLOADS.len())]),
+        _ => string(PAYLOADS[rng.below(PAYLOADS.len())]),
     };
     let payload = match v.dirty {
         true if row == 1 && kind == Kind::Extreme => LONG_PAYLOAD.into(),
@@ -516,7 +513,7 @@ fn trip_row(sql: &mut String, rng: &mut Rng, v: Variant, kind: Kind, trip: i64, 
     );
     let soft = match kind {
         Kind::Nulls => "NULL".into(),
-        _ => quoted(["Alpha", "alpha", "b", "B", ""][twins.below(5)]),
+        _ => string(["Alpha", "alpha", "b", "B", ""][twins.below(5)]),
     };
     let _ = writeln!(
         sql,

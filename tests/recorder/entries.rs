@@ -533,15 +533,31 @@ async fn bytes(client: &Client, zone: &str, list: &[&Check]) -> String {
     client.query_one(&sql, &[]).await.unwrap_or_else(|e| panic!("{e:?}\n{sql}")).get(0)
 }
 
+/// A table, and what expressions over it are made of.
+struct World {
+    db: TestDb,
+    policy: Policy,
+    samples: Samples,
+    columns: Vec<(String, Ty)>,
+}
+
+impl World {
+    async fn new(rng: &mut Rng) -> Self {
+        // Only to learn what the samples give.
+        let mut lab = Lab::new(Variant { dirty: false, nullable_unit: false, tied: 0, seed: 7 }).await;
+        let samples = Samples::of_lab(&mut lab).await;
+        let version: String = lab.client.query_one("SHOW server_version_num", &[]).await.unwrap().get(0);
+        let (db, policy) = table(version.parse().unwrap(), rng).await;
+        let columns = COLUMNS.iter().map(|(n, _, ty, _)| (format!("x.{n}"), *ty)).collect();
+        Self { db, policy, samples, columns }
+    }
+}
+
 /// A text reads the same whatever the session is set to: its zone is in it, and its constants have one reading.
 #[tokio::test]
 async fn rule_49_a_text_gives_the_same_bytes_under_every_setting() {
     let mut rng = Rng::of_case(crate::seed(), 0x49);
-    let mut lab = Lab::new(Variant { dirty: false, nullable_unit: false, tied: 0, seed: 7 }).await;
-    let samples = Samples::of_lab(&mut lab).await;
-    let version: String = lab.client.query_one("SHOW server_version_num", &[]).await.unwrap().get(0);
-    let (db, policy) = table(version.parse().unwrap(), &mut rng).await;
-    let columns: Vec<(String, Ty)> = COLUMNS.iter().map(|(n, _, ty, _)| (format!("x.{n}"), *ty)).collect();
+    let World { db, policy, samples, columns } = World::new(&mut rng).await;
     let mut all: Vec<Check> = Vec::new();
     for (sample, kind) in samples.all() {
         for depth in [0, 0, 1] {
@@ -587,12 +603,7 @@ async fn rule_36_values_lie_where_their_entries_prove() {
     let each = crate::number("NOISEGATE_ENTRIES").unwrap_or(24);
     let seed = crate::seed();
     let mut rng = Rng::of_case(seed, 0xe17);
-    // Only to learn what the samples give.
-    let mut lab = Lab::new(Variant { dirty: false, nullable_unit: false, tied: 0, seed: 7 }).await;
-    let samples = Samples::of_lab(&mut lab).await;
-    let version: String = lab.client.query_one("SHOW server_version_num", &[]).await.unwrap().get(0);
-    let (db, policy) = table(version.parse().unwrap(), &mut rng).await;
-    let columns: Vec<(String, Ty)> = COLUMNS.iter().map(|(n, _, ty, _)| (format!("x.{n}"), *ty)).collect();
+    let World { db, policy, samples, columns } = World::new(&mut rng).await;
 
     let mut all: Vec<Check> = Vec::new();
     let mut accepted: BTreeMap<&str, u64> = BTreeMap::new();

@@ -17,6 +17,8 @@ mod measure;
 mod siege;
 #[path = "../support/mod.rs"]
 mod support;
+#[path = "../support/usual.rs"]
+mod usual;
 
 use city::{DATA, PASSWORD, policy};
 use crowd::{Crowd, be_the_crowd};
@@ -25,6 +27,7 @@ use measure::Memory;
 use std::time::{Duration, Instant};
 use support::{Workdir, connect, database_in, own_cluster};
 use tokio::process::Command;
+use usual::rules;
 
 /// Megabytes that the proxy may take while it is at work: what all users may hold (`max_total_bytes`) and as much again for what
 /// is on its way.
@@ -46,11 +49,12 @@ const USERS: [&str; 3] = ["eve", "bob", "carol"];
 const QUOTA: u64 = 100_000;
 
 /// What everybody may spend, and hold.
-const RULES: &str = "[statement]\nepsilon = 0.01\n
-[[budget]]\nname = \"everyone\"\naccounting = \"pure\"\nepsilon = 1000
-[[budget]]\nname = \"quota\"\nper = \"user\"\naccounting = \"pure\"\nepsilon = 1000\n
+const RULES: &str = concat!(
+    rules!([epsilon = 0.01] ["pure", epsilon = 1000]),
+    "[[budget]]\nname = \"quota\"\nper = \"user\"\naccounting = \"pure\"\nepsilon = 1000\n\n
 [limits]\nmax_connections = 300\nmax_connections_per_user = 150\nmax_backend_errors = 1000000
-max_total_bytes = 536870912\nmax_user_bytes = 134217728\nmax_session_bytes = 67108864\n";
+max_total_bytes = 536870912\nmax_user_bytes = 134217728\nmax_session_bytes = 67108864\n"
+);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn one_dashboard_among_two_hundred_clients() {

@@ -2,13 +2,7 @@
 
 use crate::batch::{all_of, bind, parse};
 use crate::fake::Harness;
-use crate::raw::{Client, Reply};
-
-fn session() -> (Harness, Client) {
-    let server = Harness::new();
-    let client = Client::login(server.address, "ana");
-    (server, client)
-}
+use crate::raw::Reply;
 
 /// All that was copied.
 fn copied(reply: &Reply) -> Vec<u8> {
@@ -17,7 +11,7 @@ fn copied(reply: &Reply) -> Vec<u8> {
 
 #[test]
 fn rows_go_out_in_the_format_asked_for() {
-    let (_server, mut client) = session();
+    let (_server, mut client) = Harness::session();
     let rows = "values ('a'),('b')";
     let reply = client.query(&format!("copy ({rows}) to stdout"));
     assert_eq!((reply.tags().as_str(), reply.completed()), ("HddcCZ", vec!["COPY 2".to_owned()]));
@@ -36,7 +30,7 @@ fn rows_go_out_in_the_format_asked_for() {
 
 #[test]
 fn what_is_wrong_is_told_before_anything_runs() {
-    let (server, mut client) = session();
+    let (server, mut client) = Harness::session();
     let reply = client.query("copy (select 'x') to stdout (format csv, force_quote (nothing))");
     assert_eq!((reply.tags().as_str(), reply.code().as_str()), ("EZ", "42703"));
     assert_eq!(client.query("copy (select $1::text) to stdout").code(), "42P02");
@@ -47,7 +41,7 @@ fn what_is_wrong_is_told_before_anything_runs() {
 
 #[test]
 fn an_error_among_the_rows_ends_the_copy() {
-    let (_server, mut client) = session();
+    let (_server, mut client) = Harness::session();
     let reply = client.query("copy (half) to stdout");
     assert_eq!((reply.tags().as_str(), reply.code().as_str()), ("HdEZ", "XX000"));
     assert_eq!(client.query("select 'on'").rows(), ["on"]);

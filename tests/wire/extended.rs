@@ -5,12 +5,6 @@ use crate::fake::Harness;
 use crate::raw::{Client, message, query};
 use crate::session::{INT4, TEXT};
 
-fn session() -> (Harness, Client) {
-    let server = Harness::new();
-    let client = Client::login(server.address, "ana");
-    (server, client)
-}
-
 /// DataRow bodies.
 fn rows(reply: &crate::raw::Reply) -> Vec<Vec<u8>> {
     reply.0.iter().filter(|m| m.tag == 'D').map(|m| m.body.clone()).collect()
@@ -18,7 +12,7 @@ fn rows(reply: &crate::raw::Reply) -> Vec<Vec<u8>> {
 
 #[test]
 fn a_batch_of_everything() {
-    let (server, mut client) = session();
+    let (server, mut client) = Harness::session();
     let reply = client.batch(&[
         parse("", "select $1::int4, $2::text", &[]),
         describe('S', ""),
@@ -40,7 +34,7 @@ fn a_batch_of_everything() {
 
 #[test]
 fn only_execute_runs_the_statement() {
-    let (server, mut client) = session();
+    let (server, mut client) = Harness::session();
     let reply = client.batch(&[
         parse("s", "select 1", &[]),
         describe('S', "s"),
@@ -54,7 +48,7 @@ fn only_execute_runs_the_statement() {
 
 #[test]
 fn formats_are_none_one_or_one_for_each() {
-    let (_server, mut client) = session();
+    let (_server, mut client) = Harness::session();
     client.batch(&[parse("s", "select $1::int4, $2::int4", &[])]);
     let seven = Some(&b"\0\0\0\x07"[..]);
     for (formats, values, results, columns, row) in [
@@ -79,7 +73,7 @@ fn formats_are_none_one_or_one_for_each() {
 
 #[test]
 fn counts_and_formats_that_do_not_fit_are_refused() {
-    let (server, mut client) = session();
+    let (server, mut client) = Harness::session();
     client.batch(&[parse("s", "select $1::int4, $2::text", &[]), parse("c", "set x", &[])]);
     let one = Some(&b"1"[..]);
     for (bind, code, message) in [
@@ -121,7 +115,7 @@ fn counts_and_formats_that_do_not_fit_are_refused() {
 
 #[test]
 fn short_and_odd_messages_are_errors_up_to_sync() {
-    let (server, mut client) = session();
+    let (server, mut client) = Harness::session();
     client.batch(&[parse("s", "select $1::int4", &[])]);
     for (tag, body) in [
         ('B', &b""[..]),
@@ -154,7 +148,7 @@ fn short_and_odd_messages_are_errors_up_to_sync() {
 
 #[test]
 fn nulls_empty_values_and_65535_parameters() {
-    let (_server, mut client) = session();
+    let (_server, mut client) = Harness::session();
     let reply = client.batch(&[
         parse("", "select $1::text, $2::text", &[]),
         bind_all("", "", &[], &[None, Some(b"")], &[]),
@@ -180,7 +174,7 @@ fn nulls_empty_values_and_65535_parameters() {
 
 #[test]
 fn types_of_parameters_are_handed_on() {
-    let (_server, mut client) = session();
+    let (_server, mut client) = Harness::session();
     let parameters = |client: &mut Client, sql: &str, types: &[u32]| {
         let reply = client.batch(&[parse("", sql, types), describe('S', "")]);
         reply.0.into_iter().find(|m| m.tag == 't').map(|m| m.body[2..].to_vec())
@@ -197,7 +191,7 @@ fn types_of_parameters_are_handed_on() {
 
 #[test]
 fn empty_queries_have_no_data_and_run_as_often_as_one_likes() {
-    let (_server, mut client) = session();
+    let (_server, mut client) = Harness::session();
     for empty in ["", " ; "] {
         let reply = client.batch(&[
             parse("", empty, &[]),
@@ -213,7 +207,7 @@ fn empty_queries_have_no_data_and_run_as_often_as_one_likes() {
 
 #[test]
 fn several_statements_cannot_be_prepared() {
-    let (server, mut client) = session();
+    let (server, mut client) = Harness::session();
     let reply = client.batch(&[parse("", "select 1; select 2", &[])]);
     assert_eq!((reply.tags().as_str(), reply.code().as_str()), ("EZ", "42601"));
     let message = reply.error_field('M').unwrap();
@@ -223,7 +217,7 @@ fn several_statements_cannot_be_prepared() {
 
 #[test]
 fn notices_come_before_rows_and_errors_and_settings_before_ready() {
-    let (_server, mut client) = session();
+    let (_server, mut client) = Harness::session();
     let batch = |sql: &str| [parse("", sql, &[]), bind("", ""), execute("", 0)];
     assert_eq!(client.batch(&batch("notice")).tags(), "12NNDCZ");
     let reply = client.batch(&batch("notice and fail"));
@@ -235,7 +229,7 @@ fn notices_come_before_rows_and_errors_and_settings_before_ready() {
 
 #[test]
 fn an_outcome_that_was_not_described_is_an_incident() {
-    let (_server, mut client) = session();
+    let (_server, mut client) = Harness::session();
     for (sql, results, tags) in [
         ("lie number", 0, "12TEZ"),
         ("lie type", 0, "12TEZ"),
@@ -255,7 +249,7 @@ fn an_outcome_that_was_not_described_is_an_incident() {
 
 #[test]
 fn errors_may_come_after_rows() {
-    let (_server, mut client) = session();
+    let (_server, mut client) = Harness::session();
     let reply = client.batch(&[parse("", "half", &[]), bind("", ""), execute("", 0), execute("", 0)]);
     assert_eq!((reply.tags().as_str(), reply.status()), ("12DEZ", Some('I')));
     let reply = client.batch(&[parse("", "explain x", &[]), bind("", ""), execute("", 0)]);
@@ -264,7 +258,7 @@ fn errors_may_come_after_rows() {
 
 #[test]
 fn flush_sends_what_is_there_without_ready() {
-    let (_server, mut client) = session();
+    let (_server, mut client) = Harness::session();
     client.send(&[parse("", "select 1", &[]), describe('S', ""), flush()].concat());
     assert_eq!(client.until('T').tags(), "1tT");
     client.send(&[bind("", ""), execute("", 0), flush()].concat());

@@ -7,7 +7,7 @@ use noisegate::frontend::{Account, Auth, Client, InForce, Server, Service, Shutd
 use noisegate::policy::Limits;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
@@ -93,6 +93,13 @@ pub struct Harness {
 }
 
 impl Harness {
+    /// A server, and a client that is logged in.
+    pub fn session() -> (Self, crate::raw::Client) {
+        let server = Self::new();
+        let client = crate::raw::Client::login(server.address, "ana");
+        (server, client)
+    }
+
     pub fn new() -> Self {
         Self::with(Limits::default(), None)
     }
@@ -117,6 +124,20 @@ impl Harness {
     pub fn assert_alive(&self) {
         let mut client = crate::raw::Client::login(self.address, "ana");
         assert_eq!(client.query("select alive").rows(), ["alive"]);
+    }
+
+    /// The server holds back the 100,000 rows of a client that does not read, and answers others.
+    pub fn assert_waits_for(&self, slow: &mut crate::raw::Client) {
+        let rows = || self.seen.rows.load(Ordering::SeqCst);
+        eventually("rows flow", || rows() > 0);
+        eventually("rows stop", || {
+            let before = rows();
+            std::thread::sleep(Duration::from_millis(300));
+            before == rows()
+        });
+        assert!(rows() < 100_000, "100 MB went to nobody");
+        self.assert_alive();
+        assert_eq!(slow.reply().completed(), ["SELECT 100000"]);
     }
 }
 

@@ -5,15 +5,9 @@ use crate::fake::Harness;
 use crate::raw::Client;
 use noisegate::policy::Limits;
 
-fn session() -> (Harness, Client) {
-    let server = Harness::new();
-    let client = Client::login(server.address, "ana");
-    (server, client)
-}
-
 #[test]
 fn names_that_are_taken_and_names_that_are_not() {
-    let (server, mut client) = session();
+    let (server, mut client) = Harness::session();
     client.batch(&[parse("s", "select 1", &[]), parse("", "select 0", &[])]);
     let taken = client.batch(&[parse("s", "select 2", &[])]);
     assert_eq!(taken.code(), "42P05");
@@ -41,7 +35,7 @@ fn names_that_are_taken_and_names_that_are_not() {
 
 #[test]
 fn a_failed_parse_leaves_no_unnamed_statement() {
-    let (_server, mut client) = session();
+    let (_server, mut client) = Harness::session();
     client.batch(&[parse("", "select 1", &[])]);
     assert_eq!(client.batch(&[parse("", "syntax error", &[])]).code(), "42601");
     assert_eq!(client.batch(&[bind("", "")]).code(), "26000");
@@ -49,7 +43,7 @@ fn a_failed_parse_leaves_no_unnamed_statement() {
 
 #[test]
 fn a_simple_query_ends_the_unnamed_ones() {
-    let (_server, mut client) = session();
+    let (_server, mut client) = Harness::session();
     client.query("begin");
     client.batch(&[parse("", "select 1", &[]), parse("s", "select 2", &[]), bind("", "s"), bind("p", "s")]);
     client.query("select 3");
@@ -62,7 +56,7 @@ fn a_simple_query_ends_the_unnamed_ones() {
 
 #[test]
 fn closing_a_statement_leaves_its_portals() {
-    let (_server, mut client) = session();
+    let (_server, mut client) = Harness::session();
     let reply = client.batch(&[
         parse("s", "select 1", &[]),
         bind("p", "s"),
@@ -76,7 +70,7 @@ fn closing_a_statement_leaves_its_portals() {
 
 #[test]
 fn deallocate_and_the_protocol_share_one_namespace() {
-    let (_server, mut client) = session();
+    let (_server, mut client) = Harness::session();
     let prepare = [parse("a", "select 1", &[]), parse("b", "select 2", &[]), parse("", "select 3", &[])];
     client.batch(&prepare);
     let batch = [parse("d", "deallocate a", &[]), describe('S', "d"), bind("", "d"), execute("", 0)];
@@ -94,7 +88,7 @@ fn deallocate_and_the_protocol_share_one_namespace() {
 
 #[test]
 fn close_ends_portals() {
-    let (_server, mut client) = session();
+    let (_server, mut client) = Harness::session();
     assert_eq!(client.query("close p").code(), "34000");
     client.query("begin");
     client.batch(&[parse("s", "select 1", &[]), bind("p", "s"), bind("q", "s"), bind("r", "s")]);
@@ -115,7 +109,7 @@ fn close_ends_portals() {
 
 #[test]
 fn discard_all_ends_everything_but_no_transaction() {
-    let (_server, mut client) = session();
+    let (_server, mut client) = Harness::session();
     client.batch(&[parse("s", "select 1", &[])]);
     client.query("begin");
     let refused = client.query("discard all");
@@ -130,7 +124,7 @@ fn discard_all_ends_everything_but_no_transaction() {
 
 #[test]
 fn statements_outlive_transactions_and_portals_do_not() {
-    let (_server, mut client) = session();
+    let (_server, mut client) = Harness::session();
     client.query("begin");
     client.batch(&[parse("s", "select 1", &[]), bind("p", "s")]);
     assert_eq!(client.batch(&[execute("p", 0)]).rows(), ["1"], "Sync does not end a transaction block");
@@ -155,7 +149,7 @@ fn statements_outlive_transactions_and_portals_do_not() {
 
 #[test]
 fn savepoints_end_the_portals_made_since() {
-    let (_server, mut client) = session();
+    let (_server, mut client) = Harness::session();
     client.query("begin");
     client.batch(&[parse("s", "select 1", &[]), bind("outer", "s")]);
     client.query("savepoint a");

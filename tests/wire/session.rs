@@ -54,14 +54,14 @@ impl Session for FakeSession {
         Ok(sql.split(';').map(|s| s.trim().to_lowercase()).filter(|s| !s.is_empty()).collect())
     }
 
-    fn control(&self, statement: &String) -> Control {
+    fn control(&self, statement: &String) -> Option<Control> {
         let words: Vec<&str> = statement.split_whitespace().collect();
         if matches!(words.first(), Some(&("declare" | "fetch" | "move" | "copy" | "prepare" | "execute"))) {
             return control_of_rows(statement);
         }
-        match words.as_slice() {
+        Some(match words.as_slice() {
             ["begin", ..] => Control::Begin(Modes::default()),
-            ["start", "transaction"] => Control::StartTransaction(Modes::default()),
+            ["start", "transaction"] => Control::Start(Modes::default()),
             ["commit" | "end"] => Control::Commit { chain: false },
             ["commit", "and", "chain"] => Control::Commit { chain: true },
             ["rollback" | "abort"] => Control::Rollback { chain: false },
@@ -73,8 +73,8 @@ impl Session for FakeSession {
             ["close", "all"] => Control::CloseCursors(None),
             ["close", name] => Control::CloseCursors(Some((*name).to_owned())),
             ["discard", "all"] => Control::DiscardAll,
-            _ => Control::None,
-        }
+            _ => return None,
+        })
     }
 
     async fn run(&mut self, statement: String, notices: &mut Vec<Notice>) -> Result<Outcome, ClientError> {
@@ -298,7 +298,7 @@ fn inner(statement: &str) -> String {
 }
 
 /// Statements about the rows of others, as noisegate's own parser reads them. What was damaged on its way is none.
-fn control_of_rows(statement: &str) -> Control {
+fn control_of_rows(statement: &str) -> Option<Control> {
     let query = inner(statement);
     // Its query is none of PostgreSQL's.
     let at = statement.rfind(&query).filter(|at| *at > 0);
@@ -306,16 +306,16 @@ fn control_of_rows(statement: &str) -> Control {
         format!("{}select 1{}", &statement[..at], &statement[at + query.len()..])
     });
     let Ok(mut parsed) = noisegate::sql::parse::parse(&text, &noisegate::policy::Limits::default()) else {
-        return Control::None;
+        return None;
     };
-    match parsed.remove(0).ast {
+    Some(match parsed.remove(0).ast {
         Syntax::Declare(cursor, _) => Control::Declare(cursor),
         Syntax::Fetch(fetch) => Control::Fetch(fetch),
         Syntax::Copy(copy, _) => Control::Copy(copy),
         Syntax::Prepare(name, _, _) => Control::Prepare { name, types: Vec::new() },
         Syntax::Execute(name, _) => Control::Execute(name),
-        _ => Control::None,
-    }
+        _ => return None,
+    })
 }
 
 /// The columns that a statement promises.

@@ -3,17 +3,10 @@
 use crate::fake::{Harness, eventually};
 use crate::raw::{Client, query};
 use std::sync::atomic::Ordering;
-use std::time::Duration;
-
-fn session() -> (Harness, Client) {
-    let server = Harness::new();
-    let client = Client::login(server.address, "ana");
-    (server, client)
-}
 
 #[test]
 fn rows_tags_and_emptiness() {
-    let (_server, mut client) = session();
+    let (_server, mut client) = Harness::session();
     let reply = client.query("select 42");
     assert_eq!((reply.tags().as_str(), reply.rows()), ("TDCZ", vec!["42".to_owned()]));
     assert_eq!(reply.completed(), ["SELECT 1"]);
@@ -26,7 +19,7 @@ fn rows_tags_and_emptiness() {
 
 #[test]
 fn errors_carry_every_field_and_leave_the_session_usable() {
-    let (_server, mut client) = session();
+    let (_server, mut client) = Harness::session();
     let reply = client.query("nonsense");
     assert_eq!(reply.tags(), "EZ");
     let fields = ['S', 'V', 'C', 'M', 'D', 'H', 'P'].map(|f| reply.error_field(f).unwrap());
@@ -53,7 +46,7 @@ fn errors_carry_every_field_and_leave_the_session_usable() {
 
 #[test]
 fn notices_come_before_the_rows_and_settings_before_ready() {
-    let (_server, mut client) = session();
+    let (_server, mut client) = Harness::session();
     let reply = client.query("notice");
     assert_eq!(reply.tags(), "NNTDCZ");
     let severities: Vec<_> = reply.notices().iter().map(|n| n.field('S').unwrap()).collect();
@@ -66,7 +59,7 @@ fn notices_come_before_the_rows_and_settings_before_ready() {
 
 #[test]
 fn the_first_error_ends_a_message_of_several_statements() {
-    let (server, mut client) = session();
+    let (server, mut client) = Harness::session();
     let reply = client.query("select 1; set x; select 2");
     assert_eq!((reply.tags().as_str(), reply.rows()), ("TDCCTDCSZ", vec!["1".to_owned(), "2".to_owned()]));
     let reply = client.query("select 3; nonsense; select 4");
@@ -77,7 +70,7 @@ fn the_first_error_ends_a_message_of_several_statements() {
 
 #[test]
 fn transactions_have_postgresql_s_states_tags_and_warnings() {
-    let (_server, mut client) = session();
+    let (_server, mut client) = Harness::session();
     let mut step = |sql: &str| {
         let reply = client.query(sql);
         let warning = reply.notices().first().map(|n| n.field('C').unwrap()).unwrap_or_default();
@@ -120,7 +113,7 @@ fn transactions_have_postgresql_s_states_tags_and_warnings() {
 
 #[test]
 fn a_message_sent_ahead_waits_for_its_turn() {
-    let (server, mut client) = session();
+    let (server, mut client) = Harness::session();
     client.send(&[query("sleep 200"), query("select 1"), query("select 2")].concat());
     assert_eq!(client.reply().completed(), ["SLEEP"]);
     assert_eq!(client.reply().rows(), ["1"]);
@@ -130,7 +123,7 @@ fn a_message_sent_ahead_waits_for_its_turn() {
 
 #[test]
 fn a_client_that_leaves_takes_its_statement_with_it() {
-    let (server, mut client) = session();
+    let (server, mut client) = Harness::session();
     client.send(&query("sleep forever"));
     eventually("the statement runs", || !server.seen.ran().is_empty());
     assert_eq!(server.seen.dropped.load(Ordering::SeqCst), 0);
@@ -140,23 +133,14 @@ fn a_client_that_leaves_takes_its_statement_with_it() {
 
 #[test]
 fn a_client_that_does_not_read_holds_back_its_rows_and_nobody_else() {
-    let (server, mut slow) = session();
+    let (server, mut slow) = Harness::session();
     slow.send(&query("rows 100000"));
-    let rows = || server.seen.rows.load(Ordering::SeqCst);
-    eventually("rows flow", || rows() > 0);
-    eventually("rows stop", || {
-        let before = rows();
-        std::thread::sleep(Duration::from_millis(300));
-        before == rows()
-    });
-    assert!(rows() < 100_000, "100 MB went to nobody");
-    server.assert_alive();
-    assert_eq!(slow.reply().completed(), ["SELECT 100000"]);
+    server.assert_waits_for(&mut slow);
 }
 
 #[test]
 fn a_panic_ends_its_session_only() {
-    let (server, mut client) = session();
+    let (server, mut client) = Harness::session();
     for sql in ["panic now", "panic in parse"] {
         let mut victim = Client::login(server.address, "ana");
         let reply = victim.query(sql);

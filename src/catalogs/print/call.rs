@@ -1,11 +1,12 @@
 //! Calls of functions, from the list.
 
-use super::{Given, Printer, Result, SetConfig, output};
+use super::{Given, Printer, Result, SetConfig};
 use crate::functions::{Arg, PLAIN, known, template};
 use crate::scope::Scope;
-use crate::text::literal;
+use crate::text::string;
 use crate::types::Named;
 use answer::ClientError;
+use sql::names::{last, parts};
 use sql::place::Place;
 use sqlparser::ast::{
     DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
@@ -33,14 +34,11 @@ impl Printer<'_> {
         if !within_group.is_empty() {
             return Err(self.refused("WITHIN GROUP", function));
         }
-        let own = output::last(name);
+        let own = last(name);
         let list = match args {
             FunctionArguments::None => return self.template(&own, &[], scope, function),
             FunctionArguments::Subquery(query) if own == "array" => {
-                let top = std::mem::replace(&mut self.top, false);
-                let text = self.query(query, scope, false);
-                self.top = top;
-                return Ok(format!("ARRAY({})", text?.0));
+                return Ok(format!("ARRAY({})", self.subquery(query, scope)?));
             }
             FunctionArguments::Subquery(_) => return Err(self.refused("this call", function)),
             FunctionArguments::List(list) => list,
@@ -69,12 +67,12 @@ impl Printer<'_> {
         if !PLAIN.contains(&own.as_str()) {
             return Err(self.unknown(&own, function));
         }
-        let args: Vec<String> = plain.iter().map(|e| self.expr(e, scope)).collect::<Result<_>>()?;
+        let args = self.list(plain, scope)?;
         let distinct = match duplicate_treatment {
             Some(DuplicateTreatment::Distinct) => "DISTINCT ",
             Some(DuplicateTreatment::All) | None => "",
         };
-        let mut text = if star { "*".to_owned() } else { args.join(", ") };
+        let mut text = if star { "*".to_owned() } else { args };
         for clause in clauses {
             match clause {
                 FunctionArgumentClause::OrderBy(items) => {
@@ -99,9 +97,7 @@ impl Printer<'_> {
             };
             let mut parts = Vec::new();
             if !partition_by.is_empty() {
-                let keys: Vec<String> =
-                    partition_by.iter().map(|e| self.expr(e, scope)).collect::<Result<_>>()?;
-                parts.push(format!("PARTITION BY {}", keys.join(", ")));
+                parts.push(format!("PARTITION BY {}", self.list(partition_by, scope)?));
             }
             if !order_by.is_empty() {
                 parts.push(format!("ORDER BY {}", self.order(order_by, scope)?));
@@ -119,10 +115,10 @@ impl Printer<'_> {
         scope: &Scope<'_>,
         node: &impl Place,
     ) -> Result<String> {
-        let own = output::last(name);
+        let own = last(name);
         if own == "_pg_expandarray" {
-            let args = self.all(args, scope)?;
-            return Ok(format!("information_schema._pg_expandarray({})", args.join(", ")));
+            let args = self.list(args.iter().copied(), scope)?;
+            return Ok(format!("information_schema._pg_expandarray({args})"));
         }
         self.is_in_catalog(name, node)?;
         match (own.as_str(), args) {
@@ -139,8 +135,8 @@ impl Printer<'_> {
             }
             ("set_config", [name, value, local]) => return self.set_config(name, value, local, scope, node),
             ("coalesce" | "nullif" | "greatest" | "least", _) => {
-                let args = self.all(args, scope)?;
-                return Ok(format!("{}({})", own.to_uppercase(), args.join(", ")));
+                let args = self.list(args.iter().copied(), scope)?;
+                return Ok(format!("{}({args})", own.to_uppercase()));
             }
             ("format" | "concat" | "concat_ws", _) => {
                 let args: Vec<String> = args.iter().map(|e| self.as_text(e, scope)).collect::<Result<_>>()?;
@@ -150,8 +146,8 @@ impl Printer<'_> {
             _ => {}
         }
         if PLAIN.contains(&own.as_str()) {
-            let args = self.all(args, scope)?;
-            return Ok(format!("pg_catalog.{own}({})", args.join(", ")));
+            let args = self.list(args.iter().copied(), scope)?;
+            return Ok(format!("pg_catalog.{own}({args})"));
         }
         // Whose rights are asked is who asks.
         let args = match args {
@@ -160,10 +156,6 @@ impl Printer<'_> {
             args => args,
         };
         self.template(&own, args, scope, node)
-    }
-
-    fn all(&mut self, args: &[&Expr], scope: &Scope<'_>) -> Result<Vec<String>> {
-        args.iter().map(|e| self.expr(e, scope)).collect()
     }
 
     /// A function that is a template over its arguments.
@@ -205,9 +197,9 @@ impl Printer<'_> {
 
     /// `pg_catalog.f` or `f`.
     fn is_in_catalog(&self, name: &ObjectName, node: &impl Place) -> Result<()> {
-        match super::from::parts(name).as_deref() {
-            Some([_]) => Ok(()),
-            Some([schema, _]) if schema == "pg_catalog" => Ok(()),
+        match parts(name).as_slice() {
+            [_] => Ok(()),
+            [schema, _] if schema == "pg_catalog" => Ok(()),
             _ => Err(self.unknown(&name.to_string(), node)),
         }
     }
@@ -226,10 +218,10 @@ impl Printer<'_> {
         let Some(Given::Text(Some(name))) = given(name) else { return Ok(None) };
         let lower = name.to_lowercase();
         if let Some((_, value)) = self.asker.settings.iter().find(|(n, _)| *n == lower) {
-            return Ok(Some(format!("{}::pg_catalog.text", literal(value))));
+            return Ok(Some(format!("{}::pg_catalog.text", string(value))));
         }
         if self.asker.readable.iter().any(|n| n.to_lowercase() == lower) {
-            return Ok(Some(format!("pg_catalog.current_setting({})", literal(&lower))));
+            return Ok(Some(format!("pg_catalog.current_setting({})", string(&lower))));
         }
         if missing_ok {
             return Ok(Some("NULL::pg_catalog.text".into()));

@@ -1,11 +1,11 @@
 //! Expressions. Every operator is printed with its schema and in brackets.
 
-use super::{Printer, Result, output};
+use super::{Printer, Result};
 use crate::operators::operator;
 use crate::scope::{Relation, Scope};
-use crate::text::{ident, literal};
+use crate::text::{ident, string};
 use crate::types::{Target, target};
-use sql::names::fold;
+use sql::names::{fold, last};
 use sqlparser::ast::{
     AccessExpr, Array, BinaryOperator, CaseWhen, DateTimeField, Expr, Ident, Interval, Subscript,
     TrimWhereField, UnaryOperator, Value,
@@ -59,16 +59,13 @@ impl Printer<'_> {
                 format!("({} {}BETWEEN {low} AND {high})", self.expr(expr, scope)?, not(*negated))
             }
             Expr::BinaryOp { left, op, right } => self.binary(left, op, right, scope, expr)?,
-            Expr::Like { negated, any: false, expr, pattern, escape_char } => self.like(
-                expr,
-                if *negated { "NOT LIKE" } else { "LIKE" },
-                pattern,
-                escape_char.as_deref(),
-                scope,
-            )?,
-            Expr::ILike { negated, any: false, expr, pattern, escape_char } => {
-                let word = if *negated { "NOT ILIKE" } else { "ILIKE" };
-                self.like(expr, word, pattern, escape_char.as_deref(), scope)?
+            Expr::Like { negated, any: false, expr: left, pattern, escape_char }
+            | Expr::ILike { negated, any: false, expr: left, pattern, escape_char } => {
+                let escape = escape_char.as_deref().map(|e| self.expr(e, scope)).transpose()?;
+                let escape = escape.map(|e| format!(" ESCAPE {e}")).unwrap_or_default();
+                let word = if matches!(expr, Expr::Like { .. }) { "LIKE" } else { "ILIKE" };
+                let (left, pattern) = (self.expr(left, scope)?, self.expr(pattern, scope)?);
+                format!("({left} {}{word} {pattern}{escape})", not(*negated))
             }
             Expr::AnyOp { left, compare_op, right, is_some: _ } => {
                 self.quantified(left, compare_op, "ANY", right, scope, expr)?
@@ -102,7 +99,7 @@ impl Printer<'_> {
             },
             Expr::Interval(interval) => self.interval(interval, expr)?,
             Expr::Collate { expr: inner, collation } => {
-                let name = output::last(collation);
+                let name = last(collation);
                 if !["default", "C", "POSIX", "ucs_basic"].contains(&name.as_str()) {
                     return Err(self.refused(format!("the collation {name}"), expr));
                 }
@@ -131,19 +128,13 @@ impl Printer<'_> {
             }
             Expr::Subquery(query) => format!("({})", self.subquery(query, scope)?),
             Expr::Array(Array { elem, named: _ }) => {
-                let items: Vec<String> = elem.iter().map(|e| self.expr(e, scope)).collect::<Result<_>>()?;
-                format!("ARRAY[{}]", items.join(", "))
+                format!("ARRAY[{}]", self.list(elem, scope)?)
             }
-            Expr::Tuple(items) => {
-                let items: Vec<String> = items.iter().map(|e| self.expr(e, scope)).collect::<Result<_>>()?;
-                format!("ROW({})", items.join(", "))
-            }
+            Expr::Tuple(items) => format!("ROW({})", self.list(items, scope)?),
             Expr::Substring { expr: inner, substring_from, substring_for, special: _, shorthand: _ } => {
-                let mut args = vec![self.expr(inner, scope)?];
-                for arg in [substring_from, substring_for].into_iter().flatten() {
-                    args.push(self.expr(arg, scope)?);
-                }
-                format!("pg_catalog.substring({})", args.join(", "))
+                let args = [Some(inner), substring_from.as_ref(), substring_for.as_ref()];
+                let args = args.into_iter().flatten().map(|arg| &**arg);
+                format!("pg_catalog.substring({})", self.list(args, scope)?)
             }
             Expr::Trim { trim_where, trim_what, expr: inner, trim_characters: None } => {
                 let name = match trim_where {
@@ -151,11 +142,8 @@ impl Printer<'_> {
                     Some(TrimWhereField::Trailing) => "rtrim",
                     Some(TrimWhereField::Both) | None => "btrim",
                 };
-                let mut args = vec![self.expr(inner, scope)?];
-                if let Some(what) = trim_what {
-                    args.push(self.expr(what, scope)?);
-                }
-                format!("pg_catalog.{name}({})", args.join(", "))
+                let args = [Some(inner), trim_what.as_ref()].into_iter().flatten().map(|arg| &**arg);
+                format!("pg_catalog.{name}({})", self.list(args, scope)?)
             }
             Expr::Position { expr: inner, r#in } => {
                 format!("pg_catalog.strpos({}, {})", self.expr(r#in, scope)?, self.expr(inner, scope)?)
@@ -166,8 +154,18 @@ impl Printer<'_> {
         })
     }
 
+    /// Expressions side by side.
+    pub(super) fn list<'e>(
+        &mut self,
+        exprs: impl IntoIterator<Item = &'e Expr>,
+        scope: &Scope<'_>,
+    ) -> Result<String> {
+        let texts: Vec<String> = exprs.into_iter().map(|e| self.expr(e, scope)).collect::<Result<_>>()?;
+        Ok(texts.join(", "))
+    }
+
     /// A query within an expression: its columns meet what is written around it.
-    fn subquery(&mut self, query: &sqlparser::ast::Query, scope: &Scope<'_>) -> Result<String> {
+    pub(super) fn subquery(&mut self, query: &sqlparser::ast::Query, scope: &Scope<'_>) -> Result<String> {
         let top = std::mem::replace(&mut self.top, false);
         let text = self.query(query, scope, false);
         self.top = top;
@@ -176,19 +174,6 @@ impl Printer<'_> {
 
     fn postfix(&mut self, expr: &Expr, words: &str, scope: &Scope<'_>) -> Result<String> {
         Ok(format!("({} {words})", self.expr(expr, scope)?))
-    }
-
-    fn like(
-        &mut self,
-        expr: &Expr,
-        word: &str,
-        pattern: &Expr,
-        escape: Option<&Expr>,
-        scope: &Scope<'_>,
-    ) -> Result<String> {
-        let escape = escape.map(|e| self.expr(e, scope)).transpose()?;
-        let escape = escape.map(|e| format!(" ESCAPE {e}")).unwrap_or_default();
-        Ok(format!("({} {word} {}{escape})", self.expr(expr, scope)?, self.expr(pattern, scope)?))
     }
 
     fn binary(
@@ -288,8 +273,8 @@ impl Printer<'_> {
             }
             Value::SingleQuotedString(s)
             | Value::EscapedStringLiteral(s)
-            | Value::UnicodeStringLiteral(s) => literal(s),
-            Value::DollarQuotedString(s) => literal(&s.value),
+            | Value::UnicodeStringLiteral(s) => string(s),
+            Value::DollarQuotedString(s) => string(&s.value),
             Value::Boolean(true) => "true".into(),
             Value::Boolean(false) => "false".into(),
             Value::Null => "NULL".into(),
@@ -393,6 +378,6 @@ fn table_oid(relation: &Relation) -> String {
           AND t.relnamespace = 11) END)",
         ident(&relation.alias),
         ident(first),
-        literal(relation.table.unwrap_or_default())
+        string(relation.table.unwrap_or_default())
     )
 }

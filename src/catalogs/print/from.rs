@@ -1,81 +1,16 @@
-//! FROM: relations, subqueries, functions, joins; and which statements are about catalogs at all.
+//! FROM: relations, subqueries, functions, joins.
 
-use super::{About, Printer, Result, output};
+use super::{Printer, Result};
+use crate::about::SCHEMAS;
 use crate::functions::COLUMNS;
 use crate::scope::{Column, Relation, Scope};
 use crate::text::ident;
 use sql::ast::Own;
-use sql::names::fold;
+use sql::names::{fold, last, parts};
 use sqlparser::ast::{
-    FunctionArg, FunctionArgExpr, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, Query,
-    SetExpr, TableAlias, TableFactor, TableWithJoins,
+    FunctionArg, FunctionArgExpr, Join, JoinConstraint, JoinOperator, ObjectName, TableAlias, TableFactor,
+    TableWithJoins,
 };
-
-/// The schemas of catalogs.
-const SCHEMAS: [&str; 2] = ["pg_catalog", "information_schema"];
-
-/// The parts of a name; None where it has parts that are no identifiers.
-pub(super) fn parts(name: &ObjectName) -> Option<Vec<String>> {
-    let part = |p: &ObjectNamePart| match p {
-        ObjectNamePart::Identifier(ident) => Some(fold(ident)),
-        ObjectNamePart::Function(_) => None,
-    };
-    name.0.iter().map(part).collect()
-}
-
-/// What is in FROM, at any depth of it.
-pub(super) fn about(query: &Query) -> About {
-    let mut ctes = Vec::new();
-    let mut found = About::Constants;
-    look(query, &mut ctes, &mut found);
-    found
-}
-
-fn look(query: &Query, ctes: &mut Vec<String>, found: &mut About) {
-    let outer = ctes.len();
-    for cte in query.with.iter().flat_map(|w| &w.cte_tables) {
-        ctes.push(fold(&cte.alias.name));
-        look(&cte.query, ctes, found);
-    }
-    look_body(&query.body, ctes, found);
-    ctes.truncate(outer);
-}
-
-fn look_body(body: &SetExpr, ctes: &mut Vec<String>, found: &mut About) {
-    match body {
-        SetExpr::Select(select) => select.from.iter().for_each(|item| look_joins(item, ctes, found)),
-        SetExpr::Query(query) => look(query, ctes, found),
-        SetExpr::SetOperation { left, right, .. } => {
-            look_body(left, ctes, found);
-            look_body(right, ctes, found);
-        }
-        _ => {}
-    }
-}
-
-fn look_joins(item: &TableWithJoins, ctes: &mut Vec<String>, found: &mut About) {
-    for factor in std::iter::once(&item.relation).chain(item.joins.iter().map(|j| &j.relation)) {
-        match factor {
-            TableFactor::Table { name, args: None, .. } => {
-                let parts = parts(name).unwrap_or_default();
-                let catalog = match parts.as_slice() {
-                    [name] if ctes.contains(name) => continue,
-                    [name] => name.starts_with("pg_"),
-                    [.., schema, _] => SCHEMAS.contains(&schema.as_str()),
-                    [] => false,
-                };
-                match (catalog, *found) {
-                    (true, _) => *found = About::Catalogs,
-                    (false, About::Constants) => *found = About::Tables,
-                    (false, _) => {}
-                }
-            }
-            TableFactor::Derived { subquery, .. } => look(subquery, ctes, found),
-            TableFactor::NestedJoin { table_with_joins, .. } => look_joins(table_with_joins, ctes, found),
-            _ => {}
-        }
-    }
-}
 
 /// A relation that a name stands for.
 struct Found {
@@ -123,7 +58,7 @@ impl Printer<'_> {
             let constraint = match constraint {
                 JoinConstraint::On(on) => format!(" ON {}", self.expr(on, scope)?),
                 JoinConstraint::Using(columns) => {
-                    let columns: Vec<String> = columns.iter().map(|c| ident(&output::last(c))).collect();
+                    let columns: Vec<String> = columns.iter().map(|c| ident(&last(c))).collect();
                     format!(" USING ({})", columns.join(", "))
                 }
                 JoinConstraint::Natural => return Err(self.refused("NATURAL JOIN", relation)),
@@ -178,11 +113,9 @@ impl Printer<'_> {
                     array_exprs.iter().map(|e| self.expr(e, scope)).collect::<Result<_>>()?;
                 let columns = array_exprs.iter().map(|_| Column::plain("unnest")).collect();
                 let text = crate::text::table(&arrays);
-                {
-                    let item =
-                        Item { alias: alias.as_ref(), ordinality: *with_ordinality, lateral: false, factor };
-                    self.bring_function(text, columns, "unnest", &item, scope)
-                }
+                let item =
+                    Item { alias: alias.as_ref(), ordinality: *with_ordinality, lateral: false, factor };
+                self.bring_function(text, columns, "unnest", &item, scope)
             }
             TableFactor::Derived { lateral, subquery, alias, sample: None } => {
                 let outer = if *lateral { scope.clone() } else { scope.outer.cloned().unwrap_or_default() };
@@ -200,7 +133,10 @@ impl Printer<'_> {
 
     /// A relation by its name.
     fn relation(&mut self, name: &ObjectName, scope: &Scope<'_>) -> Result<Found> {
-        let mut names = parts(name).ok_or_else(|| self.refused("this name", name))?;
+        let mut names = parts(name);
+        if names.is_empty() {
+            return Err(self.refused("this name", name));
+        }
         if names.len() == 3 && names.first() == Some(&self.asker.database) {
             names.remove(0);
         }
@@ -273,7 +209,7 @@ impl Printer<'_> {
                 _ => return Err(self.refused("this argument", item.factor)),
             }
         }
-        let own = output::last(name);
+        let own = last(name);
         let text = if own == "unnest" {
             crate::text::table(&plain.iter().map(|e| self.expr(e, scope)).collect::<Result<Vec<_>>>()?)
         } else {

@@ -12,34 +12,16 @@ mod output;
 mod query;
 
 use super::Catalogs;
+use super::asker::Asker;
 use super::base::of_session;
 use super::scope::Scope;
-use super::text::{filled, ident, literal, table, texts};
+use super::text::{filled, ident, string, table, texts};
 use answer::{ClientError, SqlState};
 use sql::ast::Own;
 use sql::parse::Lines;
 use sql::place::Place;
 use sqlparser::ast::{self, Query, SetExpr};
 use std::cell::Cell;
-
-/// Who asks, and what the session knows.
-#[derive(Clone, Debug)]
-pub struct Asker {
-    /// The login.
-    pub user: String,
-    /// The database's name, as the client wrote it.
-    pub database: String,
-    /// Other databases that the login may connect to.
-    pub databases: Vec<String>,
-    /// Schemas that names without one are looked up in, after `pg_catalog`.
-    pub path: Vec<String>,
-    /// Settings that the session knows the value of, by their names in lower case.
-    pub settings: Vec<(String, String)>,
-    /// Settings that may be shown, as PostgreSQL writes their names.
-    pub readable: Vec<String>,
-    /// What `pg_backend_pid()` gives.
-    pub pid: i32,
-}
 
 /// A value that is known when the statement runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,22 +87,6 @@ fn own_name(own: Own) -> String {
 
 /// How PostgreSQL refuses a name of another database.
 pub const ELSEWHERE: &str = "cross-database references are not implemented";
-
-/// What a statement is about, by what its FROM names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum About {
-    /// A relation of the catalogs, and so nothing else.
-    Catalogs,
-    /// No relation.
-    Constants,
-    /// Tables.
-    Tables,
-}
-
-/// What a statement is about.
-pub fn about(query: &Query) -> About {
-    from::about(query)
-}
 
 /// Prints a statement, or refuses it.
 pub fn rewrite(query: &Query, lines: &Lines, catalogs: &Catalogs, asker: &Asker) -> Result<Rewritten> {
@@ -208,9 +174,9 @@ impl Printer<'_> {
                     texts(own.into_iter().chain(c.schemas.iter().map(String::as_str)))
                 }
                 "path" => texts(self.asker.path.iter().map(String::as_str)),
-                "schema" => self.asker.path.first().map_or_else(|| "NULL".into(), |s| literal(s)),
-                "user" => literal(&self.asker.user),
-                "database" => literal(&self.asker.database),
+                "schema" => self.asker.path.first().map_or_else(|| "NULL".into(), |s| string(s)),
+                "user" => string(&self.asker.user),
+                "database" => string(&self.asker.database),
                 "pid" => self.asker.pid.to_string(),
                 "pg_description" | "pg_settings" => match self.base(name) {
                     Ok(text) => text,

@@ -6,8 +6,9 @@
 
 use super::{Printer, Result};
 use crate::scope::Scope;
-use crate::text::literal;
+use crate::text::string;
 use crate::types::{Named, Target, target};
+use sql::names::last;
 use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value};
 
 impl Printer<'_> {
@@ -27,11 +28,9 @@ impl Printer<'_> {
                 .ok()
                 .filter(|(_, named)| *named)
                 .map(|_| Target::Named(Named::Function)),
-            Expr::Function(f) if super::output::last(&f.name) == "pg_typeof" => {
-                Some(Target::Named(Named::Type))
-            }
+            Expr::Function(f) if last(&f.name) == "pg_typeof" => Some(Target::Named(Named::Type)),
             Expr::Function(f) if looked_up(f).is_some() => looked_up(f).map(Target::Named),
-            Expr::Function(f) if super::output::last(&f.name) == "coalesce" => {
+            Expr::Function(f) if last(&f.name) == "coalesce" => {
                 let args = arguments(f)?;
                 let first = self.kind(args.first()?, scope)?;
                 args.iter().all(|a| self.kind(a, scope).as_ref() == Some(&first)).then_some(first)
@@ -62,10 +61,8 @@ impl Printer<'_> {
             }
             (Expr::Function(f), _) => {
                 let args = arguments(f).unwrap_or_default();
-                if super::output::last(&f.name) == "pg_typeof" {
-                    let args: Vec<String> =
-                        args.iter().map(|a| self.expr(a, scope)).collect::<Result<_>>()?;
-                    let of = format!("pg_catalog.pg_typeof({})::pg_catalog.oid", args.join(", "));
+                if last(&f.name) == "pg_typeof" {
+                    let of = format!("pg_catalog.pg_typeof({})::pg_catalog.oid", self.list(args, scope)?);
                     let shown = self.visible("t.oid", Named::Type);
                     return Ok(format!("(SELECT {shown} FROM (SELECT {of}) AS t(oid))"));
                 }
@@ -187,7 +184,7 @@ impl Printer<'_> {
                 if catalog && self.catalogs.base(own).is_some() {
                     return Ok(format!(
                         "(SELECT c.oid FROM pg_catalog.pg_class AS c WHERE c.relnamespace = 11 AND c.oid < 16384 AND c.relname = {})",
-                        literal(own)
+                        string(own)
                     ));
                 }
                 let places: Vec<&str> = match schema {
@@ -202,10 +199,10 @@ impl Printer<'_> {
                     None => Err(self.error(b"42P01", format!("relation \"{name}\" does not exist"), node)),
                 }
             }
-            Named::Type | Named::Function => self.lookup(&literal(name), kind),
+            Named::Type | Named::Function => self.lookup(&string(name), kind),
             Named::Schema => {
                 let schemas = self.base("pg_namespace")?;
-                Ok(format!("(SELECT n.oid FROM {schemas} AS n WHERE n.nspname = {})", literal(name)))
+                Ok(format!("(SELECT n.oid FROM {schemas} AS n WHERE n.nspname = {})", string(name)))
             }
             Named::Role => Err(self.refused("the type regrole", node)),
         }
@@ -255,7 +252,7 @@ impl Printer<'_> {
 
 /// What `to_regclass` and `to_regtype` look for: NULL where a cast would fail.
 fn looked_up(f: &Function) -> Option<Named> {
-    match super::output::last(&f.name).as_str() {
+    match last(&f.name).as_str() {
         "to_regclass" => Some(Named::Relation),
         "to_regtype" => Some(Named::Type),
         _ => None,

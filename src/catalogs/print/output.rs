@@ -1,21 +1,13 @@
 //! The names that PostgreSQL gives columns (its `FigureColname`).
 
 use super::first_select;
-use sql::names::fold;
-use sqlparser::ast::{AccessExpr, DataType, Expr, ObjectName, ObjectNamePart, SelectItem, Value};
+use sql::names::{fold, last};
+use sqlparser::ast::{AccessExpr, DataType, Expr, SelectItem, Value};
 
 /// The name of an unnamed select item.
 pub fn name(expr: &Expr) -> String {
     let (sure, name) = derive(expr);
     if sure == 0 || name.is_empty() { "?column?".into() } else { sql::names::truncate(name) }
-}
-
-/// The last part of a name.
-pub fn last(name: &ObjectName) -> String {
-    match name.0.last() {
-        Some(ObjectNamePart::Identifier(ident)) => fold(ident),
-        _ => String::new(),
-    }
 }
 
 fn derive(expr: &Expr) -> (u8, String) {

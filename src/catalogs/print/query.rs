@@ -3,7 +3,7 @@
 use super::{Printer, Result, output};
 use crate::scope::{Column, Cte, Relation, Scope};
 use crate::text::ident;
-use sql::names::fold;
+use sql::names::{fold, last};
 use sqlparser::ast::{
     CteAsMaterialized, Distinct, Expr, Fetch, GroupByExpr, LimitClause, OrderBy, OrderByExpr, OrderByKind,
     OrderBySort, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetOperator,
@@ -167,9 +167,7 @@ impl Printer<'_> {
                 let mut width = 0;
                 for row in &values.rows {
                     width = row.content.len();
-                    let cells: Vec<String> =
-                        row.content.iter().map(|e| self.expr(e, scope)).collect::<Result<_>>()?;
-                    rows.push(format!("({})", cells.join(", ")));
+                    rows.push(format!("({})", self.list(&row.content, scope)?));
                 }
                 let columns = (1..=width).map(|n| Column::plain(format!("column{n}"))).collect();
                 Ok((format!("VALUES {}", rows.join(", ")), columns, None))
@@ -236,8 +234,7 @@ impl Printer<'_> {
             None | Some(Distinct::All) => {}
             Some(Distinct::Distinct) => text.push_str("DISTINCT "),
             Some(Distinct::On(keys)) => {
-                let keys: Vec<String> = keys.iter().map(|k| self.key(k, &scope)).collect::<Result<_>>()?;
-                text.push_str(&format!("DISTINCT ON ({}) ", keys.join(", ")));
+                text.push_str(&format!("DISTINCT ON ({}) ", self.keys(keys, &scope)?));
             }
         }
         self.top = here;
@@ -253,9 +250,7 @@ impl Printer<'_> {
         match group_by {
             GroupByExpr::Expressions(keys, modifiers) if modifiers.is_empty() => {
                 if !keys.is_empty() {
-                    let keys: Vec<String> =
-                        keys.iter().map(|k| self.key(k, &scope)).collect::<Result<_>>()?;
-                    text.push_str(&format!(" GROUP BY {}", keys.join(", ")));
+                    text.push_str(&format!(" GROUP BY {}", self.keys(keys, &scope)?));
                 }
             }
             _ => return Err(self.refused("this GROUP BY", select)),
@@ -291,7 +286,7 @@ impl Printer<'_> {
                 SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options)
                     if plain_star(options) =>
                 {
-                    let alias = output::last(name);
+                    let alias = last(name);
                     let relation = scope.relations.iter().find(|r| r.alias == alias).ok_or_else(|| {
                         self.error(b"42P01", format!("missing FROM-clause entry for table \"{alias}\""), item)
                     })?;
@@ -346,6 +341,11 @@ impl Printer<'_> {
             out.push(format!("{}{direction}{nulls}", self.key(&item.expr, scope)?));
         }
         Ok(out.join(", "))
+    }
+
+    fn keys(&mut self, keys: &[Expr], scope: &Scope<'_>) -> Result<String> {
+        let keys: Vec<String> = keys.iter().map(|k| self.key(k, scope)).collect::<Result<_>>()?;
+        Ok(keys.join(", "))
     }
 
     /// What rows are sorted or grouped by: the number of a column, its name, or an expression. Nothing is compared with

@@ -70,10 +70,10 @@ fn sample(noise: &DiscreteLaplace, n: usize, seed: u64) -> Vec<i128> {
     (0..n).map(|_| noise.sample(&mut rng).unwrap()).collect()
 }
 
-#[test]
-fn a_million_draws_have_the_exact_probabilities() {
+/// Scales of every size.
+pub(super) fn scales() -> [Ratio; 10] {
     let wide = 1u128 << 80;
-    let scales = [
+    [
         Ratio::new(1, 10),
         Ratio::new(1, 2),
         Ratio::new_raw(6, 12),
@@ -86,8 +86,12 @@ fn a_million_draws_have_the_exact_probabilities() {
         Ratio::new(wide, 3),
         // The largest that is accepted.
         Ratio::new(DiscreteLaplace::MAX_TERM - 1, 1),
-    ];
-    for (seed, scale) in scales.iter().enumerate() {
+    ]
+}
+
+#[test]
+fn a_million_draws_have_the_exact_probabilities() {
+    for (seed, scale) in scales().iter().enumerate() {
         let noise = DiscreteLaplace::new(scale).unwrap();
         let draws = sample(&noise, 1_000_000, seed as u64);
         let b = *scale.numer() as f64 / *scale.denom() as f64;

@@ -182,8 +182,8 @@ impl Books {
     }
 
     /// The epoch, when it began, and what time it is.
-    pub(super) fn epoch_at(&self, clock: i64) -> super::Epoch {
-        super::Epoch { number: self.epoch, since: self.epoch_since, now: self.now(clock) }
+    pub(super) fn epoch_at(&self, clock: i64) -> crate::time::Epoch {
+        crate::time::Epoch { number: self.epoch, since: self.epoch_since, now: self.now(clock) }
     }
 
     /// The ledger's own name.

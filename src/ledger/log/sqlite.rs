@@ -11,6 +11,7 @@ mod shelf;
 use super::chain::{Gap, Read, Row, Tip, Walk};
 use super::{Begun, Log, ReadChange, Visit};
 use crate::error::LedgerError;
+use crate::time::clock;
 use file::Place;
 use policy::GivenFile;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
@@ -92,7 +93,7 @@ impl Sqlite {
         }
         let reads = reads::all(&self.connection).map_err(sql)?;
         let stored = self.stored.map_or_else(|| shelf::stored(&self.connection), Ok).map_err(sql)?;
-        Ok((Begun { rows, now: now(), reads }, Batch { tip: last, stored }))
+        Ok((Begun { rows, now: clock(), reads }, Batch { tip: last, stored }))
     }
 
     fn hash_of(&self, id: i64) -> Result<Option<[u8; 32]>, LedgerError> {
@@ -249,10 +250,4 @@ fn rows_after(
         visit(&row)?;
     }
     Ok(())
-}
-
-/// The system's clock, in microseconds since 1970.
-fn now() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
 }

@@ -37,7 +37,7 @@ fn end(rows: &[Row]) -> Tip {
 
 impl Shared {
     fn new(server: &Arc<Server>, dice: Dice) -> Self {
-        Self { server: server.clone(), tip: Tip::START, batch: None, clock: owner::clock(), dice }
+        Self { server: server.clone(), tip: Tip::START, batch: None, clock: crate::time::clock(), dice }
     }
 
     fn take(&self) -> State {
@@ -165,7 +165,7 @@ fn two_proxies_that_share_and_lose_commits_never_answer_one_too_many() {
         let mut dice = Dice(seed);
         let server = Arc::new(Server::default());
         let opening = Opening { id: "00".into(), software: "test".into() };
-        let at = owner::clock();
+        let at = crate::time::clock();
         let wanted = terms().check().unwrap();
         let first = [
             Entry::new(at, Body::Opening(opening)),

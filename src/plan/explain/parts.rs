@@ -15,7 +15,7 @@ use dp::suspicion::Meaning;
 use dp::{self, Charge, Distribution, Notion, Ratio, Weights};
 use policy::{Policy, Privacy};
 use sql::ast::{Aggregate, BindingId, Bindings, Expr, ExprKind, Origin, Rule};
-use sql::names::output_name;
+use sql::output::output_name;
 
 /// Lines about stages: the releases that are paid for and read first, and their price.
 pub(super) fn stages(out: &mut Vec<String>, plan: &Plan, charge: &Charge) {

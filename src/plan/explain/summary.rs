@@ -11,7 +11,7 @@ use crate::words::short;
 use bigdecimal::{BigDecimal, RoundingMode};
 use policy::Policy;
 use sql::ast::{Aggregate, Expr, ExprKind};
-use sql::names::derive;
+use sql::output::derive;
 
 /// Sentences about the error of the answer, and about what is cut; of a plan that costs nothing,
 /// what it is.

@@ -6,29 +6,16 @@ use bigdecimal::{BigDecimal, Signed};
 use schema::{SqlType, time};
 use sql::ast::BindingId;
 
-/// An identifier, quoted.
-pub fn ident(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
+pub use schema::quoted::{ident, string};
 
 /// A mark for the session's zone in the text of a scalar: expressions do not know of which session
-/// they are. The printer of a whole text fills it ([`in_zone`]). No constant holds a NUL, and no
+/// they are. The printer of a whole text fills it ([`in_zone`]). No constant ([`string`]) holds a NUL, and no
 /// text that still has one is one of PostgreSQL's.
 pub const ZONE: &str = "\0";
 
 /// A text with the zone that it is of.
 pub fn in_zone(text: &str, zone: &str) -> String {
     text.replace(ZONE, &format!("{}::pg_catalog.text", string(zone)))
-}
-
-/// A string constant. Backslashes are doubled in an E'' string, so that no setting changes its meaning.
-pub fn string(text: &str) -> String {
-    let text = text.replace(ZONE, "");
-    if text.contains('\\') {
-        format!("E'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
-    } else {
-        format!("'{}'", text.replace('\'', "''"))
-    }
 }
 
 /// A number, in parentheses where it is negative.

@@ -4,7 +4,7 @@
 //! The integers of the first set stand for those of all others: what is told of noise in other rows, by which statements are
 //! followed, names them alone. That needs every set to be made alike, which is looked at here and not assumed.
 
-use super::numbers;
+use super::uncertain::numbers;
 use crate::aggregates::Output;
 use crate::cut::grouping_sets::{GroupingSet, GroupingSets};
 use crate::noise::{Part, Rows};

@@ -54,6 +54,6 @@ impl Builder<'_, '_> {
 
     /// A short name for messages: the column's or the function's.
     pub(crate) fn label(&self, e: &Expr) -> String {
-        sql::names::output_name(e, self.relation.scans.scope.bindings)
+        sql::output::output_name(e, self.relation.scans.scope.bindings)
     }
 }

@@ -223,7 +223,7 @@ impl Collect {
 
     /// The statements that make the table of the reports, and give `writer` and `readers` what they need.
     pub fn ddl(&self, writer: &str, readers: [&str; 2]) -> Vec<String> {
-        let name = |s: &str| format!("\"{}\"", s.replace('"', "\"\""));
+        let name = schema::quoted::ident;
         let table = format!("{}.{}", name(&self.schema), name(&self.table));
         let columns =
             self.columns.iter().map(|c| format!("{} {} NOT NULL", name(&c.name), c.randomiser.stored_word()));

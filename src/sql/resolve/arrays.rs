@@ -148,7 +148,7 @@ impl Resolver<'_> {
         pos: Pos,
     ) -> Result<Expr> {
         if list.len() > CHAIN {
-            return Err(crate::parse::too_large("an IN list of rows", "max_in_list", CHAIN).at(pos));
+            return Err(crate::spend::too_large("an IN list of rows", "max_in_list", CHAIN).at(pos));
         }
         let mut all = Vec::with_capacity(list.len());
         for item in list {
@@ -227,7 +227,7 @@ impl Resolver<'_> {
                 .hint("Write x LIKE ANY (ARRAY['a%', 'b%'])."));
         };
         if list.len() > CHAIN {
-            return Err(crate::parse::too_large("an array", "max_in_list", CHAIN).at(pos));
+            return Err(crate::spend::too_large("an array", "max_in_list", CHAIN).at(pos));
         }
         let each = list.iter().map(|p| Ok(Expr::new(like(self, p)?, pos))).collect::<Result<_>>()?;
         let any = joined(BinaryOp::Or, each, pos);
@@ -253,7 +253,7 @@ impl Resolver<'_> {
         let member = matches!((op, all), (BinaryOp::Eq, false) | (BinaryOp::Ne, true));
         let limit = if member { self.limits.max_in_list } else { CHAIN.min(self.limits.max_in_list) };
         if elements.len() > limit {
-            return Err(crate::parse::too_large("an array", "max_in_list", limit).at(pos));
+            return Err(crate::spend::too_large("an array", "max_in_list", limit).at(pos));
         }
         let ty = array.ty.map(|ty| cast_type(ty, pos)).transpose()?;
         let constant = |text: Option<String>| {
@@ -285,7 +285,7 @@ impl Resolver<'_> {
     ) -> Result<ExprKind> {
         let limit = CHAIN.min(self.limits.max_in_list);
         if list.len() > limit {
-            return Err(crate::parse::too_large("an array", "max_in_list", limit).at(pos));
+            return Err(crate::spend::too_large("an array", "max_in_list", limit).at(pos));
         }
         self.count_nodes(size.saturating_mul(list.len()).saturating_add(1))?;
         let each = list

@@ -50,7 +50,7 @@ impl Resolver<'_> {
             }
             sp::Expr::InList { expr, list, negated } => {
                 if list.len() > self.limits.max_in_list {
-                    return Err(crate::parse::too_large(
+                    return Err(crate::spend::too_large(
                         "an IN list",
                         "max_in_list",
                         self.limits.max_in_list,

@@ -4,8 +4,7 @@ use super::scope::{Merged, Scope};
 use super::{Resolver, Result, and};
 use crate::ast::*;
 use crate::functions::nearest_of;
-use crate::names::fold;
-use crate::names::truncate;
+use crate::names::{fold, parts, truncate};
 use answer::{ClientError, SqlState};
 use sqlparser::ast as sp;
 
@@ -56,8 +55,8 @@ impl Resolver<'_> {
             sp::JoinConstraint::On(_) | sp::JoinConstraint::None => Vec::new(),
             sp::JoinConstraint::Using(names) => names
                 .iter()
-                .map(|n| match n.0.as_slice() {
-                    [sp::ObjectNamePart::Identifier(i)] => Ok(fold(i)),
+                .map(|n| match parts(n).as_slice() {
+                    [name] => Ok(name.clone()),
                     _ => Err(self.unsupported("a qualified name in USING", pos)),
                 })
                 .collect::<Result<_>>()?,
@@ -201,14 +200,7 @@ impl Resolver<'_> {
         alias: Option<&sp::TableAlias>,
         pos: Pos,
     ) -> Result<(From, Scope)> {
-        let parts: Vec<String> = name
-            .0
-            .iter()
-            .filter_map(|p| match p {
-                sp::ObjectNamePart::Identifier(i) => Some(fold(i)),
-                sp::ObjectNamePart::Function(_) => None,
-            })
-            .collect();
+        let parts = parts(name);
         let (schema, table) = match parts.as_slice() {
             [table] => (None, table.clone()),
             [schema, table] => (Some(schema.as_str()), table.clone()),

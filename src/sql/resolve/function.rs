@@ -3,7 +3,7 @@
 use super::{Resolver, Result};
 use crate::ast::*;
 use crate::functions::{self, Class};
-use crate::names::fold;
+use crate::names::{fold, parts};
 use answer::{ClientError, SqlState};
 use sqlparser::ast as sp;
 
@@ -138,15 +138,7 @@ impl Resolver<'_> {
     }
 
     fn function_name(&self, name: &sp::ObjectName, pos: Pos) -> Result<String> {
-        let parts: Vec<String> = name
-            .0
-            .iter()
-            .map(|p| match p {
-                sp::ObjectNamePart::Identifier(i) => fold(i),
-                sp::ObjectNamePart::Function(_) => String::new(),
-            })
-            .collect();
-        match parts.as_slice() {
+        match parts(name).as_slice() {
             [name] => Ok(name.clone()),
             [schema, name] if schema == "pg_catalog" => Ok(name.clone()),
             _ => Err(ClientError::unsupported(format!("function {name} is not allowed"))
@@ -308,10 +300,8 @@ fn session_value(name: &str, args: &sp::FunctionArguments) -> Option<SessionValu
 
 /// The function of schema `noisegate` that is called, if it is of that schema; None inside where there is no such.
 fn of_noisegate(name: &sp::ObjectName) -> Option<Option<Reach>> {
-    match name.0.as_slice() {
-        [sp::ObjectNamePart::Identifier(schema), sp::ObjectNamePart::Identifier(name)] => {
-            (fold(schema) == "noisegate").then(|| Reach::named(&fold(name)))
-        }
+    match parts(name).as_slice() {
+        [schema, name] => (schema == "noisegate").then(|| Reach::named(name)),
         _ => None,
     }
 }

@@ -27,8 +27,8 @@ pub use collected::Estimates;
 
 use super::ast::*;
 use super::catalog::Catalog;
+use super::lines::Lines;
 use super::names::fold;
-use super::parse::Lines;
 use super::read_only::no_writes;
 use super::spend::Spend;
 use answer::{ClientError, SqlState};

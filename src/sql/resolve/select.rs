@@ -3,8 +3,8 @@
 use super::scope::Scope;
 use super::{Resolver, Result};
 use crate::ast::*;
-use crate::names::fold;
-use crate::names::output_name;
+use crate::names::{fold, parts};
+use crate::output::output_name;
 use answer::{ClientError, SqlState};
 use sqlparser::ast as sp;
 
@@ -123,9 +123,8 @@ impl Resolver<'_> {
             }
             sp::SelectItem::QualifiedWildcard(sp::SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
                 let pos = self.lines.start(name);
-                let wanted = match name.0.last() {
-                    Some(sp::ObjectNamePart::Identifier(i)) => fold(i),
-                    _ => return Err(self.unsupported("this form of *", pos)),
+                let Some(wanted) = parts(name).pop() else {
+                    return Err(self.unsupported("this form of *", pos));
                 };
                 let Some(b) = self.scopes.last().and_then(|s| s.binding(&self.bindings, &wanted)) else {
                     let m = format!("missing FROM-clause entry for table \"{wanted}\"");

@@ -4,9 +4,7 @@ use crate::ast::{CastType, Pos};
 use crate::text_size::LONGEST_CHAR;
 use answer::{ClientError, SqlState};
 use schema::SqlType;
-use sqlparser::ast::{
-    CharacterLength, DataType as D, ExactNumberInfo as N, ObjectNamePart, TimezoneInfo as Tz,
-};
+use sqlparser::ast::{CharacterLength, DataType as D, ExactNumberInfo as N, TimezoneInfo as Tz};
 
 /// The type that a cast names.
 pub fn cast_type(data_type: &D, pos: Pos) -> Result<CastType, ClientError> {
@@ -58,14 +56,7 @@ pub fn cast_type(data_type: &D, pos: Pos) -> Result<CastType, ClientError> {
         D::Uuid => plain(SqlType::Uuid),
         D::Custom(name, modifiers) if modifiers.is_empty() => {
             // `pg_catalog.int4` and the names that the parser does not know as keywords.
-            let parts: Vec<String> = name
-                .0
-                .iter()
-                .filter_map(|p| match p {
-                    ObjectNamePart::Identifier(i) => Some(crate::names::fold(i)),
-                    ObjectNamePart::Function(_) => None,
-                })
-                .collect();
+            let parts = crate::names::parts(name);
             let bare = match parts.as_slice() {
                 [schema, name] if schema == "pg_catalog" => name.as_str(),
                 [name] => name.as_str(),

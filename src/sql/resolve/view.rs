@@ -3,7 +3,8 @@
 use super::{Resolver, Result, resolve};
 use crate::ast::*;
 use crate::catalog::Catalog;
-use crate::parse::{Lines, parse};
+use crate::lines::Lines;
+use crate::parse::parse;
 use crate::statement::{Classified, Kind, classify};
 use answer::{ClientError, SqlState};
 use policy::Limits;

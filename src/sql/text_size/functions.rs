@@ -1,11 +1,12 @@
 //! What functions make of the lengths of their arguments. One that is not named here gives what it was given, and a bit.
 
-use super::{CELL, CHARACTER, DIGITS, Sizes, VALUE, number, text};
-use crate::functions::{Growth, get, lookup};
-use crate::names::fold;
+use super::Sizes;
+use super::values::{CELL, CHARACTER, DIGITS, VALUE, number, text};
+use crate::functions::{Growth, growth, lookup};
+use crate::names::last;
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, ObjectName,
-    ObjectNamePart, UnaryOperator, Value, WindowSpec, WindowType,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, UnaryOperator,
+    Value, WindowSpec, WindowType,
 };
 
 /// Rows of tables whose texts an aggregate puts together: more than these the database has by itself, and its time is limited.
@@ -22,14 +23,6 @@ const ESCAPED: u64 = 6;
 const LOOKED_UP: u64 = 3;
 /// Bytes of one item of a format, at most.
 const FORMAT_ITEM: u64 = 12;
-
-/// The function's name without its schema.
-pub(super) fn name(name: &ObjectName) -> String {
-    match name.0.last() {
-        Some(ObjectNamePart::Identifier(ident)) => fold(ident),
-        Some(ObjectNamePart::Function(_)) | None => String::new(),
-    }
-}
 
 /// The expressions among arguments.
 pub(super) fn arguments(args: &[FunctionArg]) -> Vec<&Expr> {
@@ -74,7 +67,7 @@ impl Sizes<'_> {
         let mut args = arguments(&list.args);
         let within = function.within_group.iter().map(|o| &o.expr);
         args.extend(within);
-        self.call(&name(&function.name), &args)
+        self.call(&last(&function.name), &args)
     }
 
     /// A call with plain arguments.
@@ -167,16 +160,6 @@ fn size(name: &str, args: &[&Expr], sizes: &[u64], rows: u64) -> u64 {
         Growth::GatheredJson => all.saturating_mul(ESCAPED).saturating_mul(rows),
         Growth::Json => all.saturating_mul(ESCAPED),
         Growth::Value => VALUE,
-    }
-}
-
-/// How long what a function gives is; of those that only a catalog's statements have, as their names say.
-fn growth(name: &str) -> Growth {
-    match get(name) {
-        Some(known) => known.growth,
-        None if name.ends_with("_agg") => Growth::GatheredJson,
-        None if name.contains("json") => Growth::Json,
-        None => Growth::Sum,
     }
 }
 

@@ -9,25 +9,16 @@
 mod functions;
 mod query;
 mod relations;
+mod values;
 
+use crate::lines::Lines;
 use crate::names::fold;
-use crate::parse::Lines;
 use answer::{ClientError, SqlState};
 use policy::Limits;
 use relations::Relation;
-use sqlparser::ast::{
-    AccessExpr, ArrayElemTypeDef, BinaryOperator as Op, CharacterLength, DataType, Expr, Ident, JsonPathElem,
-    ObjectNamePart, Query, Subscript, UnaryOperator, Value,
-};
+use sqlparser::ast::{AccessExpr, Expr, Ident, JsonPathElem, Query, Subscript, UnaryOperator, Value};
+use values::{CELL, CHARACTER, DIGITS, VALUE, binary, cast, number, without_brackets};
 
-/// Bytes that a cell of a table counts.
-const CELL: u64 = 64;
-/// Bytes of a value that is no text.
-const VALUE: u64 = 64;
-/// Digits of the longest number.
-const DIGITS: u64 = 150_000;
-/// Bytes of a character.
-const CHARACTER: u64 = 4;
 /// The longest text that a cast may make of a shorter one, in characters.
 pub const LONGEST_CHAR: u64 = 65_536;
 
@@ -115,7 +106,7 @@ impl Sizes<'_> {
             return Ok(());
         }
         let what = "the statement, with its subqueries put into the queries around them,";
-        Err(crate::parse::too_large(what, "max_expressions", limits.max_expressions)
+        Err(crate::spend::too_large(what, "max_expressions", limits.max_expressions)
             .detail(format!("PostgreSQL may get {} expressions.", self.most / PULLED_UP)))
     }
 
@@ -363,98 +354,6 @@ impl Sizes<'_> {
         }
         self.spend(nodes);
         longest
-    }
-}
-
-fn binary(op: &Op, a: u64, b: u64) -> u64 {
-    match op {
-        Op::And
-        | Op::Or
-        | Op::Eq
-        | Op::NotEq
-        | Op::Lt
-        | Op::LtEq
-        | Op::Gt
-        | Op::GtEq
-        | Op::PGRegexMatch
-        | Op::PGRegexIMatch
-        | Op::PGRegexNotMatch
-        | Op::PGRegexNotIMatch => 1,
-        Op::Plus | Op::Minus => a.max(b).saturating_add(1),
-        // A product has the digits of both, and a quotient a few more.
-        Op::Multiply | Op::Divide | Op::Modulo => {
-            a.saturating_add(b).saturating_add(20).min(DIGITS.max(a).max(b))
-        }
-        Op::PGExp => DIGITS,
-        // Texts, arrays, JSON.
-        _ => a.saturating_add(b),
-    }
-}
-
-/// What a cast makes of so many bytes.
-fn cast(ty: &DataType, size: u64) -> u64 {
-    let length = |n: &Option<CharacterLength>| match n {
-        Some(CharacterLength::IntegerLength { length, .. }) => Some(*length),
-        _ => None,
-    };
-    match ty {
-        DataType::Char(n) | DataType::Character(n) => {
-            let n = length(n).unwrap_or(1);
-            n.saturating_mul(CHARACTER).min(size).saturating_add(n)
-        }
-        DataType::Varchar(n) | DataType::CharacterVarying(n) | DataType::CharVarying(n) => {
-            length(n).map_or(size, |n| n.saturating_mul(CHARACTER).min(size))
-        }
-        // Each element is filled up.
-        DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
-            let filled = match &**element {
-                DataType::Char(_) | DataType::Character(_) => cast(element, 1),
-                _ => 1,
-            };
-            filled.saturating_mul(size).max(VALUE)
-        }
-        DataType::Custom(name, arguments) => {
-            let ty = name.0.last().and_then(|part| match part {
-                ObjectNamePart::Identifier(ident) => Some(fold(ident)),
-                ObjectNamePart::Function(_) => None,
-            });
-            let n = arguments.first().and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
-            if ty.as_deref() == Some("bpchar") { size.saturating_add(n) } else { size.max(VALUE) }
-        }
-        _ => size.max(VALUE),
-    }
-}
-
-fn without_brackets(mut e: &Expr) -> &Expr {
-    while let Expr::Nested(inner) = e {
-        e = inner;
-    }
-    e
-}
-
-/// A whole number that is written out.
-fn number(e: &Expr) -> Option<u64> {
-    match without_brackets(e) {
-        Expr::Value(v) => match &v.value {
-            Value::Number(digits, _) => digits.parse().ok(),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// A text that is written out.
-fn text(e: &Expr) -> Option<&str> {
-    match without_brackets(e) {
-        Expr::Value(v) => match &v.value {
-            Value::SingleQuotedString(s)
-            | Value::EscapedStringLiteral(s)
-            | Value::UnicodeStringLiteral(s) => Some(s),
-            Value::DollarQuotedString(s) => Some(&s.value),
-            _ => None,
-        },
-        Expr::Cast { expr, .. } => text(expr),
-        _ => None,
     }
 }
 

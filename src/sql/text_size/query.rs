@@ -1,8 +1,9 @@
 //! Queries: what their columns can take.
 
 use super::relations::{Column, Relation};
-use super::{CELL, Sizes, functions};
-use crate::names::fold;
+use super::values::CELL;
+use super::{Sizes, functions};
+use crate::names::{fold, last};
 use sqlparser::ast::{
     Distinct, Expr, GroupByExpr, JoinConstraint, JoinOperator, LimitClause, NamedWindowExpr, OrderBy,
     OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableAlias,
@@ -256,7 +257,7 @@ impl Sizes<'_> {
     fn factor(&mut self, factor: &TableFactor) {
         match factor {
             TableFactor::Table { name, alias, args: None, .. } => {
-                let own = functions::name(name);
+                let own = last(name);
                 let known = self.cte(&own, name.0.len());
                 let held = known.map_or(0, |k| k.columns.len());
                 let found = match self.hold(held) {
@@ -266,10 +267,10 @@ impl Sizes<'_> {
                 self.bring(found, own, alias.as_ref());
             }
             TableFactor::Table { name, alias, args: Some(args), .. } => {
-                self.rows(functions::name(name), &functions::arguments(&args.args), alias.as_ref());
+                self.rows(last(name), &functions::arguments(&args.args), alias.as_ref());
             }
             TableFactor::Function { name, args, alias, .. } => {
-                self.rows(functions::name(name), &functions::arguments(args), alias.as_ref());
+                self.rows(last(name), &functions::arguments(args), alias.as_ref());
             }
             TableFactor::UNNEST { alias, array_exprs, .. } => {
                 let arrays: Vec<&Expr> = array_exprs.iter().collect();

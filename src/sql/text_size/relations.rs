@@ -1,6 +1,6 @@
 //! What stands in FROM: names, and how long the texts of their columns can be.
 
-use super::CELL;
+use super::values::CELL;
 
 /// A column that the statement computes.
 #[derive(Clone, Debug)]

@@ -11,6 +11,7 @@ mod schema;
 
 use crate::city::{self, PASSWORD, policy, rows, sqlstate};
 use crate::support::{Gate, TestDb, Workdir, connect};
+use crate::usual::rules;
 use proxy::Proxy;
 use std::time::Duration;
 use tokio_postgres::Client;
@@ -28,8 +29,7 @@ struct World {
 const PRIVATE: &str = "SELECT count(*) FROM trips";
 
 /// Room for a thousand statements of ε = 0.1.
-const RULES: &str = "[statement]\nepsilon = 0.1\n[[budget]]\nname = \"everyone\"\naccounting = \"approx\"\n\
-                     epsilon = 100\ndelta = 1e-3\n";
+const RULES: &str = rules!([epsilon = 0.1] ["approx", epsilon = 100, delta = 1e-3]);
 
 impl World {
     async fn new() -> Self {

@@ -7,6 +7,7 @@ use crate::support::own_cluster;
 use noisegate::backend::introspect::watch;
 use noisegate::backend::{Backend, ConnectError, FetchError, FetchRequest, Fingerprint, Hints, Param};
 use noisegate::error::SqlState;
+use noisegate::schema::quoted::string;
 use std::time::{Duration, Instant};
 
 fn many(texts: &[&str]) -> FetchRequest {
@@ -406,10 +407,8 @@ async fn what_is_read_again_is_parsed_once() {
     };
     // The pool has one place. What is given up is closed a little later.
     let parsed = async |sql: &str, times: &str, why: &str| {
-        let all = format!(
-            "SELECT count(*)::text FROM pg_prepared_statements WHERE statement = '{}'",
-            sql.replace('\'', "''")
-        );
+        let all =
+            format!("SELECT count(*)::text FROM pg_prepared_statements WHERE statement = {}", string(sql));
         let end = std::time::Instant::now() + Duration::from_secs(20);
         let mut found = ask(&all, None).await;
         while found != times && std::time::Instant::now() < end {

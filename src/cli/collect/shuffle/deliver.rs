@@ -49,7 +49,7 @@ impl Analyser {
 
     /// Sends a batch; how many of its reports were new to the analyser.
     async fn send(&self, collection: &str, batch: &Batch) -> Result<u64, Error> {
-        let sql = format!("COPY \"{}\" FROM STDIN", collection.replace('"', "\"\""));
+        let sql = format!("COPY {} FROM STDIN", schema::quoted::ident(collection));
         let sink = self.client.copy_in(&sql).await?;
         let mut sink = std::pin::pin!(sink);
         let text = Bytes::from(batch.text());

@@ -3,7 +3,7 @@ use super::*;
 use crate::Ratio;
 use crate::decision_tree::{Lanes, Script, enumerate};
 use crate::exp::one;
-use crate::laplace::tests::p_value;
+use crate::laplace::tests::{p_value, scales};
 use crate::testing::SeededRng;
 
 fn laplace(t: u128, s: u128) -> DiscreteLaplace {
@@ -44,18 +44,7 @@ fn the_decision_tree_has_the_exact_probabilities() {
 
 #[test]
 fn a_million_draws_have_the_exact_probabilities() {
-    let wide = 1u128 << 80;
-    let scales = [
-        Ratio::new(1, 10),
-        Ratio::new(1, 2),
-        Ratio::new(7, 3),
-        Ratio::new(1000, 1),
-        Ratio::new(1_000_000, 7),
-        Ratio::new(10 * wide + 1, wide),
-        Ratio::new(wide, 3),
-        Ratio::new(DiscreteLaplace::MAX_TERM - 1, 1),
-    ];
-    for (seed, scale) in scales.iter().enumerate() {
+    for (seed, scale) in scales().iter().enumerate() {
         let noise = DiscreteLaplace::new(scale).unwrap();
         let b = *scale.numer() as f64 / *scale.denom() as f64;
         let mut draws = vec![0; 1_000_000];

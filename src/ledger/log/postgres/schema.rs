@@ -1,5 +1,7 @@
 //! The schema's tables, its statements, and who may do what in it.
 
+use schema::quoted::ident;
+
 /// Of the tables below.
 pub(super) const VERSION: i32 = 2;
 
@@ -11,13 +13,9 @@ pub(super) struct Names {
     schema: String,
 }
 
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
 impl Names {
     pub(super) fn new(schema: &str) -> Self {
-        Self { schema: quoted(schema) }
+        Self { schema: ident(schema) }
     }
 
     /// Whether schema and ledger are there. `$1` is the schema's name.
@@ -219,7 +217,7 @@ REVOKE ALL ON {s}.reads FROM PUBLIC;"
 /// What the proxies' login needs where another role owns the ledger: it can add and read entries, and can neither change
 /// nor remove one.
 pub fn grants(schema: &str, role: &str) -> String {
-    let (s, role) = (quoted(schema), quoted(role));
+    let (s, role) = (ident(schema), ident(role));
     format!(
         "GRANT USAGE ON SCHEMA {s} TO {role};\n\
          GRANT SELECT, INSERT ON {s}.entries TO {role};\n\

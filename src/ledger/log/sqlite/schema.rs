@@ -92,30 +92,9 @@ fn sync_folder(path: &GivenFile) -> Result<(), LedgerError> {
     std::fs::File::open(folder).and_then(|f| f.sync_all()).map_err(|e| io(path, e))
 }
 
-/// A connection whose commits are on disk when they return: WAL with `synchronous=FULL` syncs the log at every commit.
+/// A connection whose commits are on disk when they return.
 pub(super) fn connect(path: &GivenFile, access: OpenFlags) -> Result<Connection, LedgerError> {
-    let wrong = |e: rusqlite::Error| explain(path, &e);
-    let connection =
-        Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(wrong)?;
-    connection.busy_timeout(std::time::Duration::from_secs(5)).map_err(wrong)?;
-    if !access.contains(OpenFlags::SQLITE_OPEN_READ_ONLY) {
-        durable(&connection).map_err(wrong)?.map_err(|why| io(path, why))?;
-    }
-    Ok(connection)
-}
-
-/// SQLite does not fail where it cannot do what a PRAGMA says: it says what it does in its place.
-fn durable(connection: &Connection) -> rusqlite::Result<Result<(), String>> {
-    let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
-    connection.pragma_update(None, "synchronous", "FULL")?;
-    // macOS: fsync alone does not reach the medium.
-    connection.pragma_update(None, "fullfsync", true)?;
-    connection.pragma_update(None, "checkpoint_fullfsync", true)?;
-    let full: i32 = connection.pragma_query_value(None, "synchronous", |row| row.get(0))?;
-    Ok(match (mode.as_str(), full) {
-        ("wal", 2) => Ok(()),
-        _ => Err(format!("SQLite cannot keep a log there: journal_mode is {mode}, synchronous is {full}")),
-    })
+    durable::open(path, access).map_err(|e| explain(path, &e))
 }
 
 /// Checks that the file is a ledger.
