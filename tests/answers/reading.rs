@@ -51,6 +51,13 @@ async fn numbers_below_their_error_are_told() {
     let nowhere = "SELECT avg(CASE WHEN note = 'nowhere' THEN 1 ELSE 0 END) FROM trips";
     let nowhere = format!("SET noisegate.epsilon = 10; {nowhere};");
     in_one_of_six(&nowhere, "avg is smaller than its 95 % error of ±").await;
+    // A narrower value helps most, and the hint says which; it can be asked.
+    let small = "SELECT avg(fare) FROM trips WHERE minutes < 0";
+    let told = in_one_of_six(&format!("SET noisegate.epsilon = 0.01; {small};"), "avg is smaller than").await;
+    let narrower = "avg(least(greatest(fare, 0), 15))";
+    assert!(told.contains(&format!("HINT:  Average a narrower value, if most are small: noise is that of values from 0 to 60, and {narrower}")), "{told}");
+    let (_, told) = world.psql("ada", &format!("SELECT {narrower} FROM trips;")).await;
+    assert!(!told.contains("ERROR"), "{told}");
     let (_, told) = world.psql("ada", "SET noisegate.epsilon = 100; SELECT avg(fare) FROM trips;").await;
     assert!(!told.contains("avg is smaller"), "{told}");
     let (_, told) = world.psql("ada", "SELECT count(DISTINCT note) FROM trips;").await;

@@ -104,7 +104,7 @@ fn retain<T>(column: &mut Vec<T>, kept: &[bool]) {
 
 /// The notice of values that are smaller than their errors.
 fn drowned(plan: &Plan, release: &Release, noisy: &Noisy, empty_groups: bool) -> Option<Notice> {
-    let mut each = Vec::new();
+    let (mut each, mut narrower) = (Vec::new(), None);
     for (aggregate, output) in release.outputs.iter().filter(|(a, _)| !plan::normalise::ages::is_rest(a)) {
         let name = plan::explain::name(aggregate, &plan.statement.bindings);
         let told = |small: usize, all: usize, error: &str| {
@@ -125,6 +125,10 @@ fn drowned(plan: &Plan, release: &Release, noisy: &Noisy, empty_groups: bool) ->
         let averages = (0..noisy.rows).filter_map(|row| output.value95(&drawn, &of_row(row)));
         let averages: Vec<(f64, f64)> = averages.collect();
         let small = averages.iter().filter(|(mean, error)| mean.abs() < *error).count();
+        if small > 0 {
+            narrower =
+                narrower.or_else(|| plan::explain::narrower(aggregate, output, &plan.statement.bindings));
+        }
         each.extend(match averages.as_slice() {
             [(_, error)] => told(small, 1, &format!("its 95 % error of ±{}", short(*error))),
             several => told(small, several.len(), "their 95 % errors"),
@@ -137,6 +141,10 @@ fn drowned(plan: &Plan, release: &Release, noisy: &Noisy, empty_groups: bool) ->
         true => ", or leave out what is next to nothing: SET noisegate.empty_groups = off",
         false => "",
     };
-    let hint = format!("Ask for fewer or larger groups, or raise noisegate.epsilon{empty}.");
+    let others = format!("sk for fewer or larger groups, or raise noisegate.epsilon{empty}.");
+    let hint = match narrower {
+        Some(narrower) => format!("{narrower}; or a{others}"),
+        None => format!("A{others}"),
+    };
     Some(Notice::new(each.join("; ")).hint(hint))
 }

@@ -1,10 +1,12 @@
 //! EXPLAIN: the plan as noisegate sees it. Charges nothing, and is built from public data only.
 
 pub mod collected;
+mod narrower;
 mod parts;
 pub mod stream;
 pub mod summary;
 
+pub use narrower::narrower;
 pub use parts::{bias, bounds, name, parameter};
 
 use crate::Plan;

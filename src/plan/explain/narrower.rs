@@ -1,0 +1,28 @@
+//! Advice on averages that drown in their noise: a narrower value.
+
+use crate::Output;
+use crate::aggregates::Average;
+use bigdecimal::BigDecimal;
+use sql::ast::{Aggregate, Bindings, ExprKind};
+use sql::output::output_name;
+
+/// Advice on an average whose error drowns it: a narrower value, whose noise is less. From the
+/// declared range alone.
+pub fn narrower(aggregate: &Aggregate, output: &Output, bindings: &Bindings) -> Option<String> {
+    let Average { low, high, ty, .. } = output.of()?;
+    let argument = aggregate.args.first().filter(|_| ty.is_number())?;
+    // Of a truth value or a share there is nothing to cut.
+    if high - low < BigDecimal::from(8) {
+        return None;
+    }
+    let x = match argument.kind {
+        ExprKind::Column { .. } => output_name(argument, bindings),
+        _ => "x".to_owned(),
+    };
+    let quarter = low + (high - low) / BigDecimal::from(4);
+    let [low, high, quarter] = [low, high, &quarter.round(0)].map(|n| n.normalized().to_plain_string());
+    Some(format!(
+        "Average a narrower value, if most are small: noise is that of values from {low} to {high}, and \
+         avg(least(greatest({x}, {low}), {quarter})) has about a quarter of it"
+    ))
+}
