@@ -21,8 +21,7 @@ pub struct Claim {
     pub weights: Weights,
     /// The columns behind.
     pub parts: Vec<Part>,
-    /// The most groups that one unit can touch; [`u64::MAX`] where nothing bounds them, which
-    /// groups that are selected never are.
+    /// The most groups that one unit can touch; [`u64::MAX`] when nothing bounds them.
     pub l0: u64,
     /// The groups that come back, and their order, have nothing to do with private rows. Where they
     /// do, and no units are counted either, nothing but the integers may be looked at, of groups

@@ -124,8 +124,7 @@ impl Scans<'_> {
         by.contains(e).then(|| self.one_of(e, Form::One))
     }
 
-    /// Form of an item that is computed over several rows of a unit; `ties`: by what these are
-    /// ordered, where it tells those apart that tie.
+    /// Form of an item over several rows of a unit; `ties`: the order that tells ties apart.
     pub fn over(&self, e: &Expr, ties: Option<&[Expr]>) -> Result<Form> {
         let bare = uncast(e);
         let Expr::Call(name, all) = called(bare) else { return self.form(e) };

@@ -22,11 +22,9 @@ pub(crate) struct Column {
     pub deterministic: bool,
     /// The column counts: it is never NULL, and at least 0.
     pub count: bool,
-    /// The column is a unit's share of rows in a group: a count that the stage before spread
-    /// (`stages::Spread`).
+    /// The column is a unit's share of rows in a group, spread by `stages::Spread`.
     pub share: bool,
-    /// The most that one row changes the column by, which adds up integers of rows; and whether
-    /// none lowers it.
+    /// The most that one row changes a column of sums by, and whether none lowers it.
     pub row: Option<(u128, bool)>,
     /// Whether its bytes follow from rows of the unit.
     pub form: Form,
@@ -119,8 +117,7 @@ impl<'p> Scans<'p> {
         Self { policy, all: BTreeMap::new(), apart: false }
     }
 
-    /// Scans of a domain, which is a stage of its own: which of several forms a value has follows
-    /// from public rows, and from a plan for them alone.
+    /// Scans of a domain: the form of its values follows from public rows, and a plan for them.
     pub fn of_domain(policy: &'p Policy) -> Self {
         Self { apart: true, ..Self::new(policy) }
     }

@@ -1,5 +1,4 @@
-//! Sums: the most that one row adds, whatever it holds, read off the outermost operation, a clamp
-//! to constants; and the change by one unit.
+//! Sums: the most that a row adds, read off the clamp around it; and the change by one unit.
 
 use super::facts::is_exact;
 use super::rows::{Part as Joined, Scans};
@@ -42,9 +41,8 @@ pub(crate) enum Middle {
     Squares(u64),
 }
 
-/// Arguments that are counted, or added up so that the result is the same in every order of its
-/// rows: integers or numerics, by an outermost cast that says so. With them, whether they are
-/// counted, and whether equal ones count once.
+/// Arguments that are counted, or added up alike in every order of rows (by an outermost cast to
+/// integers or numerics); whether they are counted, and whether equal ones count once.
 pub(crate) fn added(e: &Expr) -> Option<(&[Expr], bool, bool)> {
     let (all, count) = match (e.call("count"), e.call("COALESCE")) {
         (Some(args), _) => (args, true),
@@ -139,9 +137,8 @@ fn end<'e>(e: &'e Expr, names: &str) -> Option<(&'e Expr, i128)> {
     if is_in(names, name) { Some((x, end.integer()?)) } else { None }
 }
 
-/// Sums of a list. That equal values count once changes no bound: a row brings or takes away one of
-/// them. Where rows of light units are together, a sum is the whole of those, and else the share of
-/// a unit.
+/// Sums of a list. Counting equal values once changes no bound: a row brings or takes away one.
+/// Where rows of light units are together, a sum is theirs, and else the share of a unit.
 pub(crate) fn sums(list: &[Item], scans: &mut Scans<'_>, over: &Over<'_>) -> Result<Vec<Added>> {
     let mut out = Vec::new();
     for (e, name) in list {

@@ -12,7 +12,7 @@ pub fn narrower(aggregate: &Aggregate, output: &Output, bindings: &Bindings) -> 
     let Average { low, high, ty, .. } = output.of()?;
     let argument = aggregate.args.first().filter(|_| ty.is_number())?;
     // Of a truth value or a share there is nothing to cut.
-    if high - low < BigDecimal::from(8) {
+    if high - low < 8 {
         return None;
     }
     let x = match argument.kind {
