@@ -1,4 +1,4 @@
-//! Which statements are about catalogs.
+//! Subjects of statements: catalogs, tables, or constants.
 
 use sql::names::{fold, parts};
 use sqlparser::ast::{Query, SetExpr, TableFactor, TableWithJoins};
@@ -6,7 +6,7 @@ use sqlparser::ast::{Query, SetExpr, TableFactor, TableWithJoins};
 /// The schemas of catalogs.
 pub const SCHEMAS: [&str; 2] = ["pg_catalog", "information_schema"];
 
-/// What a statement is about, by what its FROM names.
+/// Subject of a statement, by the names in its FROM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
     /// A relation of the catalogs, and so nothing else.
@@ -17,7 +17,7 @@ pub enum About {
     Tables,
 }
 
-/// What is in FROM, at any depth of it.
+/// Subject of a query, from FROM at any depth of it.
 pub fn about(query: &Query) -> About {
     let mut ctes = Vec::new();
     let mut found = About::Constants;

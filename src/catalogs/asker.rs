@@ -1,6 +1,6 @@
-//! Who asks.
+//! The user who asks, and the session.
 
-/// Who asks, and what the session knows.
+/// The user who asks, and what the session knows.
 #[derive(Clone, Debug)]
 pub struct Asker {
     /// The login.
@@ -15,6 +15,6 @@ pub struct Asker {
     pub settings: Vec<(String, String)>,
     /// Settings that may be shown, as PostgreSQL writes their names.
     pub readable: Vec<String>,
-    /// What `pg_backend_pid()` gives.
+    /// Number of `pg_backend_pid()`.
     pub pid: i32,
 }

@@ -68,11 +68,11 @@ fn collected_note(c: &Collected) -> String {
 pub struct Printed {
     /// A SELECT.
     pub text: String,
-    /// Its columns.
+    /// Columns of the relation.
     pub columns: Vec<Column>,
-    /// It shows the session itself.
+    /// The relation shows the session itself.
     pub of_session: bool,
-    /// Its name, where it is a table.
+    /// Name, when it is a table.
     pub table: Option<&'static str>,
 }
 

@@ -1,18 +1,19 @@
-//! What of the database a policy shows, as lists of OIDs: asked once for a policy, by the finish login.
+//! Facts about the database that a policy shows, as lists of OIDs: asked once for a policy, by the
+//! finish login.
 
 use super::text;
 use policy::{Policy, Privacy};
 use std::collections::BTreeMap;
 
-/// One column of a visible table.
+/// A column of a visible table.
 pub struct Shown {
-    /// Its table's OID.
+    /// OID of the table.
     pub table: u32,
-    /// Its number in the database, which has gaps where columns are hidden.
+    /// Number in the database, which has gaps where columns are hidden.
     pub number: i16,
-    /// Its number for clients.
+    /// Number for clients.
     pub new: usize,
-    /// Its name.
+    /// Name of the column.
     pub name: String,
 }
 
@@ -20,9 +21,9 @@ pub struct Shown {
 pub struct Named {
     /// `pg_class.oid`, or one of noisegate's own.
     pub oid: u32,
-    /// Its schema.
+    /// Schema of the relation.
     pub schema: String,
-    /// Its name in it.
+    /// Name in its schema.
     pub name: String,
 }
 
@@ -34,7 +35,7 @@ pub struct Facts {
     pub columns: BTreeMap<String, Vec<(String, String)>>,
     /// Visible tables.
     pub tables: Vec<Named>,
-    /// Their visible columns.
+    /// Visible columns of the tables.
     pub shown: Vec<Shown>,
     /// Indexes of visible columns, without predicates and expressions.
     pub indexes: Vec<Named>,
@@ -46,7 +47,7 @@ pub struct Facts {
     pub types: Vec<u32>,
 }
 
-/// What [`Facts`] asks the database: each text gives rows of text.
+/// Questions of [`Facts`] to the database: each text gives rows of text.
 pub struct Questions {
     /// In the order in which [`Facts::new`] takes their answers.
     pub texts: [String; 6],

@@ -124,7 +124,7 @@ pub const COLUMNS: &[(&str, &[&str])] = &[
     ("aclexplode", &["grantor", "grantee", "privilege_type", "is_grantable"]),
 ];
 
-/// What an argument of a template is.
+/// Kind of a template's argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arg {
     /// A relation, by OID or name; NULL where it is not shown.
@@ -139,11 +139,11 @@ pub enum Arg {
 
 /// A function that is a text over its arguments.
 pub struct Template {
-    /// Its name.
+    /// Name of the function.
     pub name: &'static str,
-    /// Its arguments; the last few may be missing.
+    /// Arguments; the last few may be missing.
     pub args: &'static [Arg],
-    /// How many there must be.
+    /// Number of arguments that there must be.
     pub least: usize,
     /// The text. `$1` is an argument; braces as in [`super::print`].
     pub text: &'static str,

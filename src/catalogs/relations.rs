@@ -5,16 +5,17 @@
 //! (`FirstNormalObjectId`); of all others only those are shown that are among the policy's facts, by lists of their OIDs.
 //! Texts in braces are the lists, see [`super::base`].
 
-/// How one relation of `pg_catalog` is shown.
+/// A relation of `pg_catalog`, as it is shown.
 pub struct Base {
-    /// Its name.
+    /// Name of the relation.
     pub name: &'static str,
-    /// Which rows of `x` are shown.
+    /// Condition of the rows of `x` that are shown.
     pub filter: &'static str,
     /// `column` as it is, or `column = text that stands there`, parted by semicolons. Columns that the server's version
     /// does not have are left out.
     pub columns: &'static str,
-    /// What noisegate's own relations add: FROM, and columns as above. Columns that are not named are NULL.
+    /// Rows of noisegate's own relations: FROM, and columns as above. Columns that are not named
+    /// are NULL.
     pub own: Option<(&'static str, &'static str)>,
 }
 
@@ -23,7 +24,7 @@ const fn base(name: &'static str, filter: &'static str, columns: &'static str) -
 }
 
 impl Base {
-    /// Those of PostgreSQL's that are views, and so have no system columns.
+    /// Views of PostgreSQL's, which have no system columns.
     pub const VIEWS: &[&str] = &[
         "pg_locks",
         "pg_policies",

@@ -1,11 +1,11 @@
-//! What names stand for while a statement is printed.
+//! Meanings of names while a statement is printed.
 
 /// A column of something in FROM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its name.
+    /// Name of the column.
     pub name: String,
-    /// Its values are shown as names (`regproc`).
+    /// Values are shown as names (`regproc`).
     pub named: bool,
 }
 
@@ -19,9 +19,9 @@ impl Column {
 /// Something in FROM.
 #[derive(Clone, Debug)]
 pub struct Relation {
-    /// What columns are qualified with.
+    /// Name that columns are qualified with.
     pub alias: String,
-    /// Its columns.
+    /// Columns of the relation.
     pub columns: Vec<Column>,
     /// The table of `pg_catalog` that it is: one has a `tableoid`, beside the columns that a star gives.
     pub table: Option<&'static str>,
@@ -34,7 +34,7 @@ pub struct Cte {
     pub name: String,
     /// As it is printed: a name that no relation has.
     pub printed: String,
-    /// Its columns.
+    /// Columns of the CTE.
     pub columns: Vec<Column>,
 }
 
@@ -43,9 +43,9 @@ pub struct Cte {
 pub struct Scope<'a> {
     /// The query around this one.
     pub outer: Option<&'a Scope<'a>>,
-    /// What stands in FROM so far.
+    /// Relations in FROM so far.
     pub relations: Vec<Relation>,
-    /// What WITH brought.
+    /// CTEs of WITH.
     pub ctes: Vec<Cte>,
 }
 

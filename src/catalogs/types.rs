@@ -5,7 +5,7 @@ use sqlparser::ast::{
     ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectNamePart, TimezoneInfo,
 };
 
-/// What a cast leads to.
+/// Target of a cast.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A type of `pg_catalog`, as it is printed, and its bare name.

@@ -1,4 +1,4 @@
-//! What names can stand for: the tables of the policy, and `noisegate.*`.
+//! Names, and the relations that they stand for: the tables of the policy, and `noisegate.*`.
 
 use super::ast::{Own, Source};
 use super::resolve::Estimates;
@@ -6,9 +6,9 @@ use super::resolve::Estimates;
 /// A relation that a name in FROM may stand for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relation {
-    /// What it is.
+    /// Source of the rows.
     pub source: Source,
-    /// Its visible columns, in order.
+    /// Visible columns, in order.
     pub columns: Vec<String>,
 }
 
@@ -57,7 +57,7 @@ pub struct InPath<'p> {
     pub policy: &'p policy::Policy,
     /// Schemas, in order.
     pub path: Vec<String>,
-    /// How estimates are asked for.
+    /// Form in which estimates are asked for.
     pub estimates: Estimates,
 }
 

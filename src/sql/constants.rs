@@ -4,21 +4,21 @@
 
 use super::ast::*;
 
-/// Which constants are asked for.
+/// Constants that are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// Those that hold a parameter.
+    /// Constants that hold a parameter.
     Parameters,
-    /// Those, too, whose value the planner has to know and cannot compute.
+    /// Constants, too, whose value the planner has to know and cannot compute.
     Values,
 }
 
 /// A part that does not vary.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constant {
-    /// What it computes.
+    /// The expression.
     pub expr: Expr,
-    /// It is the array of an ANY or ALL: its elements are wanted, one by one.
+    /// The constant is the array of an ANY or ALL: its elements are wanted, one by one.
     pub array: bool,
 }
 

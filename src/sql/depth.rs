@@ -1,9 +1,10 @@
-//! How deep the tree of a text can become, from its tokens alone: before the parser, which makes trees in loops that whoever walks
-//! and drops them does by recursion.
+//! Depth of the tree that a text can become, from its tokens alone: before the parser, which makes
+//! trees in loops that are walked and dropped by recursion.
 //!
-//! Whatever may stand between two operands, before one or behind one counts as a level, whichever word it is: what is not known not
-//! to deepen the tree is believed to. A level ends with its brackets; a comma ends an expression; operands of AND, of OR and of
-//! UNION stand beside each other below a chain that is as deep as they are many.
+//! All that may stand between two operands, before one or behind one counts as a level, whichever
+//! word it is: a word is believed to deepen the tree unless it is known not to. A level ends with
+//! its brackets; a comma ends an expression; operands of AND, of OR and of UNION stand beside each
+//! other below a chain that is as deep as they are many.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};

@@ -8,7 +8,7 @@ use Class::{Aggregate, Catalog, Plain, Window};
 use Growth::*;
 use Nulls::{All, Any, First, Unknown};
 
-/// How a function may be used.
+/// Class of a function: how it may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// An aggregate.
@@ -17,24 +17,25 @@ pub enum Class {
     Window,
     /// A plain function.
     Plain,
-    /// None of an analyst's: it stands in statements over catalogs, and in an owner's texts.
+    /// Functions that no analyst calls: they stand in statements over catalogs, and in an owner's
+    /// texts.
     Catalog,
 }
 
-/// Which of its arguments a function needs: without these it is NULL.
+/// Arguments that a function needs: without these it is NULL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nulls {
-    /// Each of them.
+    /// Every argument.
     Any,
     /// The first.
     First,
-    /// One of them, whichever it is.
+    /// At least one argument, whichever it is.
     All,
     /// Nothing relies on it.
     Unknown,
 }
 
-/// How long a result is.
+/// Length of a result.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Growth {
     /// As all arguments, and a bit.
@@ -43,7 +44,7 @@ pub(crate) enum Growth {
     Longest,
     /// As the first argument, or as many characters as the one in this place says.
     Cut(usize),
-    /// As so many times the first argument, and so much.
+    /// A multiple of the first argument, and a constant.
     Times(u64, u64),
     Translated,
     Replaced,
@@ -55,7 +56,7 @@ pub(crate) enum Growth {
     /// As `format` puts it together.
     Format,
     Power,
-    /// To so many places.
+    /// A number rounded to a number of places.
     Rounded,
     /// As all rows of an aggregate.
     Gathered,
@@ -68,9 +69,9 @@ pub(crate) enum Growth {
 /// Functions of which the same is known.
 #[derive(Clone, Copy)]
 pub struct Family {
-    /// How they may be used.
+    /// Class of the functions.
     pub class: Class,
-    /// What they need.
+    /// Arguments that they need.
     pub nulls: Nulls,
     growth: Growth,
     /// As they may be written.
@@ -161,12 +162,13 @@ const TABLE: &[Family] = &[
     row(Catalog, Unknown, Value, "cardinality array_length position"),
 ];
 
-/// What is known of a function.
+/// Family of a function.
 pub fn get(name: &str) -> Option<&'static Family> {
     TABLE.iter().find(|row| row.names().any(|n| n == name))
 }
 
-/// How long a result is; of functions that only a catalog's statements have, as their names say.
+/// Length of a function's result; of functions that only a catalog's statements have, as their
+/// names say.
 pub(crate) fn growth(name: &str) -> Growth {
     match get(name) {
         Some(known) => known.growth,

@@ -11,7 +11,7 @@ use sqlparser::ast::{self, Expr};
 pub struct Insert {
     /// INSERT or COPY FROM.
     pub verb: &'static str,
-    /// What the relation's name is qualified with.
+    /// Schema of the relation's name.
     pub schema: Option<String>,
     /// The relation.
     pub relation: String,
@@ -19,11 +19,11 @@ pub struct Insert {
     pub columns: Option<Vec<String>>,
     /// The rows of an INSERT, or what is wrong with it. None for COPY, whose rows come later.
     pub rows: Result<Vec<Vec<Cell>>, ClientError>,
-    /// Where it stands.
+    /// Position in the text.
     pub at: Option<usize>,
 }
 
-/// One value of a row. It is a person's: nothing prints it.
+/// A value of a row. It is a person's: nothing prints it.
 #[derive(Clone)]
 pub enum Cell {
     /// NULL.
@@ -50,13 +50,13 @@ impl Cell {
 impl Insert {
     const COPY: &str = "COPY FROM";
 
-    /// How many parameters it has.
+    /// Number of parameters.
     pub fn parameters(&self) -> usize {
         let cells = self.rows.iter().flatten().flatten();
         cells.flat_map(Cell::parameters).max().unwrap_or(0)
     }
 
-    /// Its rows come later.
+    /// Rows arrive later.
     pub fn is_copy(&self) -> bool {
         self.verb == Self::COPY
     }
@@ -69,7 +69,7 @@ impl Insert {
         }
     }
 
-    /// What anybody hears who may not write.
+    /// The refusal for everybody who may not write.
     pub fn read_only(&self) -> ClientError {
         read_only(self.verb, self.at)
     }

@@ -24,18 +24,18 @@ const WEIGHT: usize = 1;
 /// `a IN b` and once as an ordinary call's, so that its time doubles with each level.
 const POSITION_DEPTH: usize = 3;
 
-/// One parsed statement with the text it came from.
+/// A parsed statement with the text that it is from.
 #[derive(Clone)]
 pub struct Parsed {
-    /// Its syntax.
+    /// Syntax tree.
     pub ast: Syntax,
-    /// Where lines of the whole message start, to turn locations into positions.
+    /// Starts of lines of the whole message, to turn locations into positions.
     pub lines: Lines,
-    /// Where the statement starts.
+    /// Start of the statement.
     pub start: Option<usize>,
     /// As it was written.
     pub text: std::sync::Arc<str>,
-    /// How many tokens it has, by their weight: a name counts as three.
+    /// Number of tokens, by their weight: a name counts as three.
     pub tokens: usize,
 }
 

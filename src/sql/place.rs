@@ -1,7 +1,7 @@
-//! Where a node starts in the text: where its first token does.
+//! Places of nodes in the text: where the first token of each is.
 //!
-//! The parser's own spans are of whole nodes: each asks all that is below it, and asked at each level a chain of operators takes
-//! the square of its length, and a level of the stack for each.
+//! The parser's own spans are of whole nodes: each asks all that is below it, and asked at each
+//! level a chain of operators takes the square of its length, and a level of the stack for each.
 
 use sqlparser::ast::{
     Expr, Function, Ident, Join, ObjectName, ObjectNamePart, Query, Select, SelectItem,
@@ -9,7 +9,7 @@ use sqlparser::ast::{
 };
 use sqlparser::tokenizer::Location;
 
-/// What has a first token.
+/// A node with a first token.
 pub trait Place {
     /// The location of the first token that has one; the empty location where none does.
     fn location(&self) -> Location;

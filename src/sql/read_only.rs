@@ -1,4 +1,4 @@
-//! What writes is refused.
+//! Refusals of statements that write.
 
 use super::lines::Lines;
 use answer::{ClientError, SqlState};

@@ -11,7 +11,7 @@ pub enum SessionStatement {
     Set {
         /// The setting, in lower case.
         name: String,
-        /// None is DEFAULT.
+        /// The value; None is DEFAULT.
         value: Option<String>,
         /// SET LOCAL.
         local: bool,

@@ -1,7 +1,8 @@
-//! What a statement has come to: one counter for every pass that makes something of it, from the text to the plan.
+//! Account of a statement: one counter for every pass that makes something of it, from the text to
+//! the plan.
 //!
-//! A pass takes before it allocates, so that what is refused was never there. Levels are counted by themselves: whoever recurses
-//! over a tree needs so much of the stack for each.
+//! A pass takes before it allocates, so that what is refused was never there. Levels are counted by
+//! themselves: recursion over a tree needs a part of the stack for each.
 
 use answer::{ClientError, SqlState};
 use policy::Limits;
@@ -21,7 +22,8 @@ pub fn most_levels(limits: &Limits) -> usize {
 pub struct Spend(Arc<AtomicUsize>);
 
 impl Spend {
-    /// Takes so many, or none. `of`: of what they are, for who wrote it.
+    /// Takes `more` from the account, or nothing. `of`: of what they are, for the statement's
+    /// author.
     ///
     /// # Errors
     /// 54000: the statement came to more than `limits.max_expressions`.
@@ -34,7 +36,7 @@ impl Spend {
         Ok(())
     }
 
-    /// How many it are.
+    /// Number that was taken.
     pub fn taken(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! What kind of statement it is, before its names are resolved: everything that writes is refused here.
+//! Kinds of statements, before their names are resolved: everything that writes is refused here.
 
 use super::command::Syntax;
 use super::insert::Insert;
@@ -11,15 +11,15 @@ use super::session::{self, SessionStatement};
 use answer::{ClientError, Control, SqlState};
 use sqlparser::ast::{self, Statement as S};
 
-/// What a statement asks for, and what is done with it.
+/// A statement by its kind, and its effect on the session.
 pub struct Classified {
-    /// What it asks for.
+    /// Kind of the statement.
     pub kind: Kind,
-    /// What it does to what a session keeps, and to its rows; None for an ordinary statement.
+    /// Effect on the session's state, and on the statement's rows; None for an ordinary statement.
     pub control: Option<Control>,
 }
 
-/// What a statement asks for.
+/// Kind of a statement.
 pub enum Kind {
     /// A query.
     Query(Box<ast::Query>, Lines),
@@ -44,7 +44,8 @@ pub struct Explain {
     pub json: bool,
     /// With noise, bounds and price in numbers.
     pub verbose: bool,
-    /// How this ε, in billionths, is best divided among this statement and those that follow it in its message.
+    /// An ε, in billionths, that is to be divided among this statement and those that follow it in
+    /// its message.
     pub budget: Option<u64>,
 }
 

@@ -1,4 +1,5 @@
-//! How much memory a statement takes: an estimate by its tokens. `tests/golden/weights.rs` holds it against the allocator.
+//! Memory of statements: an estimate by their tokens. `tests/golden/weights.rs` holds it against
+//! the allocator.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::Token;
@@ -27,7 +28,7 @@ pub(super) fn tokens(token: &Token) -> usize {
     }
 }
 
-/// Bytes of the syntax tree of a statement of so many tokens, at most.
+/// Bytes of the syntax tree of a statement of this many tokens, at most.
 pub fn tree(tokens: usize) -> usize {
     TREE.saturating_mul(tokens).saturating_add(LEAST)
 }

@@ -1,20 +1,20 @@
-//! One form for releases that mean the same: what their statements call things, and the order in which they say them,
-//! is gone.
+//! Canonical form of releases: two that mean the same have one, whatever their statements call
+//! things, and in whichever order.
 //!
-//! The result is for hashing and never run. It is printed by the same code as the fetch, so that two releases with one
-//! canonical text are read by one and the same SQL, up to the rewritings here. Each of these keeps the result for every
-//! database (and every expression over private rows is total, so that none depends on the order of evaluation):
+//! The result is for hashing and never run. It is printed by the same code as the fetch, so that
+//! two releases with one canonical text are read by one and the same SQL, up to the rewritings
+//! here. Each of these keeps the result for every database (and every expression over private rows
+//! is total, so that none depends on the order of evaluation):
 //!
 //! * bindings are numbered by where they stand in the canonical tree of joins, and anew in each subquery;
 //! * AND and OR are associative, commutative and idempotent in three-valued logic; NOT moves inwards by De Morgan, and
-//!   into comparisons, which are total orders in PostgreSQL (NaN is the greatest number);
+//!       into comparisons, which are total orders in PostgreSQL (NaN is the greatest number);
 //! * `a < b` is `b > a`; `=`, `<>`, `IS [NOT] DISTINCT FROM`, `+` and `*` commute; the items of IN lists do, too;
-//! * inner joins commute and associate, and what stands in their ON may stand in WHERE, unless an outer join is around
-//!   them;
+//! * inner joins commute and associate, and conditions in their ON may stand in WHERE, unless an outer join is around them;
 //! * of several columns that are the unit in every row, any names it;
 //! * group keys and the values of a listed domain have no order.
 //!
-//! What is not listed here makes another text, and so another answer that is paid for.
+//! All else makes another text, and so another answer that is paid for.
 
 use super::walk::is_small;
 use emit::scalar::text;

@@ -19,11 +19,11 @@ const MAX_KEYS: usize = 100_000;
 /// A released part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// What it counts or sums.
+    /// Key of the part.
     pub key: Key,
-    /// Its noise.
+    /// Noise of the part.
     pub noise: Noise,
-    /// One value for each group, in grid units.
+    /// Values, one for each group, in grid units.
     pub values: Vec<i128>,
 }
 
@@ -36,7 +36,7 @@ pub struct Stored {
     pub keys: Vec<Vec<Option<Bytes>>>,
     /// Released parts.
     pub parts: Vec<Column>,
-    /// How groups were selected.
+    /// Selection of the groups.
     pub selection: Option<Selection>,
 }
 
@@ -45,11 +45,11 @@ pub struct Stored {
 pub enum Record {
     /// A release.
     Release(Stored),
-    /// One of the releases that share groups and price: its key, and the keys of its parts.
+    /// A release that shares groups and price with others: its key, and the keys of its parts.
     Member(Key, Vec<Key>),
     /// Several releases were stored at once, each under its own key.
     Several,
-    /// What a user wrote.
+    /// Text that a user wrote.
     Text(String),
 }
 

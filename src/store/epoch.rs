@@ -41,7 +41,7 @@ impl Epoch {
     }
 }
 
-/// What the ledger said last, and when.
+/// Epoch that the ledger told last, and when.
 #[derive(Debug, Default)]
 pub(super) struct EpochCache(Mutex<Option<(Instant, ledger::Epoch)>>);
 

@@ -24,12 +24,12 @@ use sha2::{Digest, Sha256};
 /// A key: of a stored answer, of a list of answers, or of a part.
 pub type Key = [u8; 32];
 
-/// What an answer is kept for, beside its release.
+/// Context that an answer is kept for, beside its release.
 #[derive(Clone, Debug)]
 pub struct KeyContext<'a> {
     /// The policy.
     pub policy: &'a Policy,
-    /// Which database of which server was read.
+    /// Server and database that were read.
     pub database: &'a str,
     /// When the data was read, as far as anybody distinguishes.
     pub epoch: &'a Epoch,
@@ -37,7 +37,7 @@ pub struct KeyContext<'a> {
     pub role: Option<&'a str>,
     /// δ for each selection of groups.
     pub delta: &'a Ratio,
-    /// What the session asks for.
+    /// Noise that the session asks for.
     pub mechanism: Preference,
     /// The values of the stages before.
     pub given: &'a [Param],
@@ -50,7 +50,7 @@ pub struct KeyContext<'a> {
 /// The keys of one release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keys {
-    /// What is read, without prices: how the books call it.
+    /// Name in the books: the rows that are read, without prices.
     pub statement: Key,
     /// Of the very release: the same groups, parts and noise.
     pub exact: Key,
@@ -58,14 +58,14 @@ pub struct Keys {
     pub like: Key,
     /// Of that of the same groups, whatever was paid.
     pub at_any_price: Key,
-    /// Each part.
+    /// Parts of the release.
     pub parts: Vec<Wanted>,
 }
 
 /// A part that is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// Its key.
+    /// Key of the part.
     pub key: Key,
     /// The key of the plain sum, where this is a centred one that serves averages: that does, too.
     pub plain: Option<Key>,
@@ -337,7 +337,7 @@ pub(super) fn asked(epoch: &Epoch, user: &str, statement: &[u8; 32]) -> Key {
     canon.key()
 }
 
-/// What a payment for several releases goes by.
+/// Key of a payment for several releases.
 pub fn together(keys: &[Key]) -> Key {
     match keys {
         [one] => *one,

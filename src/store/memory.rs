@@ -19,12 +19,12 @@ struct Held {
 }
 
 impl Memory {
-    /// What is kept under this key.
+    /// Record under this key.
     pub fn get(&self, key: &Key) -> Option<Arc<[u8]>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).bytes.get(key).cloned()
     }
 
-    /// How many there are, and their bytes.
+    /// Number of records, and their bytes.
     pub fn usage(&self) -> (usize, usize) {
         let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         (held.bytes.len(), held.size)

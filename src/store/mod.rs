@@ -39,14 +39,14 @@ const SHOWN: usize = 4_000;
 /// Releases with the same groups, at one price or at any, that are looked through for parts; further ones are found by their own keys.
 const MAX_LIKE: u64 = 16;
 
-/// Which kept answers are given for nothing.
+/// Kept answers that are given for nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accept {
-    /// Those of the same price, however wide their noise is.
+    /// Answers of the same price, however wide their noise is.
     Any,
-    /// Those of them whose noise is as narrow as that of a fresh one.
+    /// Answers of the same price whose noise is as narrow as that of a fresh one.
     AsNarrow,
-    /// Those of any price whose noise is as narrow as that of a fresh one.
+    /// Answers of any price whose noise is as narrow as that of a fresh one.
     AsNarrowAtAnyPrice,
 }
 
@@ -54,12 +54,12 @@ pub enum Accept {
 #[derive(Clone, Debug)]
 pub struct Question {
     canonical: Canonical,
-    /// Its keys.
+    /// Keys of the question.
     pub keys: Keys,
 }
 
 impl Question {
-    /// What is asked by a release.
+    /// The question of a release.
     pub fn new(release: &Release, context: &KeyContext<'_>) -> Self {
         let canonical = canonical(release);
         let keys = Keys::of(&canonical, &release.spec, context);
@@ -79,12 +79,12 @@ impl Question {
     }
 }
 
-/// What is known of a question.
+/// Knowledge about a question.
 #[derive(Clone, Debug)]
 pub enum Known {
-    /// Its answer.
+    /// A kept answer.
     Answer(Box<Served>),
-    /// None, and the place where one could be kept.
+    /// No answer, and the place where one could be kept.
     Nothing(Option<Key>),
 }
 
@@ -131,7 +131,7 @@ impl Store {
         self.cache.enabled
     }
 
-    /// How many records are at hand in this process, and their bytes.
+    /// Number of records at hand in this process, and their bytes.
     pub fn at_hand(&self) -> (usize, usize) {
         self.shared.memory.usage()
     }
@@ -221,7 +221,7 @@ impl Store {
         members
     }
 
-    /// Where the answer to a question can be kept, if it is not there.
+    /// Place where the answer to a question can be kept, if it is not there.
     pub async fn place(&self, ledger: &Ledger, question: &Question) -> Option<Key> {
         match self.records(ledger).find(&question.keys.exact).await {
             Found::Nothing(place) => place,
@@ -280,7 +280,7 @@ impl Store {
         }
     }
 
-    /// What a user wrote, of each of these statements; None where it is not kept any more.
+    /// Text that a user wrote, of each of these statements; None when it is not kept any more.
     ///
     /// # Errors
     /// The ledger cannot be read.

@@ -114,8 +114,9 @@ pub fn serve(release: &Release, canonical: &Canonical, keys: &Keys, stored: &[St
 }
 
 impl Served {
-    /// How many times as wide as that of a fresh answer the noise is, where it is wider: of the part where that is worst.
-    /// An answer to more questions at the same price has more noise for each.
+    /// The factor by which the noise is wider than that of a fresh answer, when it is wider: of the
+    /// part where that is worst. An answer to more questions at the same price has more noise for
+    /// each.
     pub fn wider(&self, release: &Release) -> Option<f64> {
         let kept = self.spec.aggregates.iter().zip(&self.found).zip(&release.parts);
         let kept = kept.map(|((noise, found), part)| match (found, &part.kind) {
@@ -167,7 +168,7 @@ impl Served {
     }
 }
 
-/// What is kept of a release.
+/// Record of a release.
 pub fn stored(canonical: &Canonical, keys: &Keys, spec: &Spec, noisy: &Noisy) -> Option<Stored> {
     // Chosen points have no noise of their own.
     let chosen = spec.points.as_ref().map(|p| Noise {

@@ -20,7 +20,7 @@ pub struct Seal(Option<XChaCha20Poly1305>);
 /// Why bytes do not open. For the operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
-    /// They are encrypted, and the policy names no key.
+    /// The bytes are encrypted, and the policy names no key.
     #[error("it is encrypted, and the policy names no cache.key_file")]
     NoKey,
     /// Another key, or other bytes.
@@ -37,7 +37,7 @@ impl Seal {
         Self(key.map(|key| XChaCha20Poly1305::new(&key.into())))
     }
 
-    /// What to store. None without randomness.
+    /// Bytes to store. None without randomness.
     pub fn close(&self, key: &Key, plain: &[u8]) -> Option<Vec<u8>> {
         let Some(cipher) = &self.0 else {
             return Some([&[PLAIN], plain].concat());
@@ -48,7 +48,8 @@ impl Seal {
         Some([&[SEALED], &nonce[..], &sealed].concat())
     }
 
-    /// What was stored. With a key, bytes that are not encrypted do not count: anybody could have written them.
+    /// Bytes that were sealed. With a key, bytes that are not encrypted do not count: anybody could
+    /// have written them.
     pub fn open(&self, key: &Key, stored: &[u8]) -> Result<Vec<u8>, Broken> {
         match (stored.split_first(), &self.0) {
             (Some((&PLAIN, plain)), None) => Ok(plain.to_vec()),

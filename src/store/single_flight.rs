@@ -21,8 +21,8 @@ pub struct Lead {
 }
 
 impl Flights {
-    /// The place, if it is free; else waits until whoever has it is done, one way or another, and gives None: there may
-    /// be an answer now.
+    /// The place, if it is free; else waits until its holder is done, one way or another, and gives
+    /// None: there may be an answer now.
     pub async fn turn(self: &Arc<Self>, key: Key) -> Option<Lead> {
         let mut other = {
             let mut flights = self.0.lock().unwrap_or_else(PoisonError::into_inner);

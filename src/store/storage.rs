@@ -1,7 +1,8 @@
-//! Where records lie: in the ledger, and a copy of what was read in this process.
+//! Storage of records: in the ledger, and a copy of those that were read in this process.
 //!
-//! What lies in the ledger stays as it is. A record that cannot be read (another key, changed bytes) leaves its
-//! place to it, and the next place of the same key is used: it counts as not stored, and the operator hears of it.
+//! Records in the ledger stay as they are. A record that cannot be read (another key, changed
+//! bytes) leaves its place to it, and the next place of the same key is used: it counts as not
+//! stored, and the operator hears of it.
 
 use super::encoding::Record;
 use super::key::{Key, nth};
@@ -12,12 +13,13 @@ use ledger::Ledger;
 /// Places of one key.
 const PLACES: u64 = 4;
 
-/// What is found under a key.
+/// Record under a key.
 #[derive(Debug)]
 pub enum Found {
     /// A record.
     Record(Record),
-    /// None, and the place where it could lie; no place where all are taken by what cannot be read.
+    /// No record, and the place where it could lie; no place where all are taken by records that
+    /// cannot be read.
     Nothing(Option<Key>),
 }
 

@@ -1,4 +1,4 @@
-//! How large expressions are.
+//! Sizes of expressions.
 
 use plan::expr::{Node, Scalar};
 

@@ -37,7 +37,7 @@ pub enum Given {
 pub struct SetConfig {
     /// The setting.
     pub name: Given,
-    /// Its value.
+    /// Value of the setting.
     pub value: Given,
     /// Until the end of the transaction.
     pub local: bool,
@@ -46,9 +46,9 @@ pub struct SetConfig {
 /// A statement over the catalogs.
 #[derive(Clone, Debug)]
 pub struct Rewritten {
-    /// What the finish login runs.
+    /// Text that the finish login runs.
     pub sql: String,
-    /// What the session sets.
+    /// Settings that the session sets.
     pub set: Vec<SetConfig>,
     /// The relations of `noisegate.*` that it names.
     pub own: Vec<Own>,
@@ -85,7 +85,7 @@ fn own_name(own: Own) -> String {
     format!("{}.{}", Own::SCHEMA, own.name())
 }
 
-/// How PostgreSQL refuses a name of another database.
+/// Words of PostgreSQL's for a name of another database.
 pub const ELSEWHERE: &str = "cross-database references are not implemented";
 
 /// Prints a statement, or refuses it.
@@ -104,7 +104,7 @@ pub fn rewrite(query: &Query, lines: &Lines, catalogs: &Catalogs, asker: &Asker)
     Ok(Rewritten { sql, set: printer.set, own: printer.own })
 }
 
-/// What a statement is printed with.
+/// A printer of statements over catalogs.
 pub(super) struct Printer<'a> {
     catalogs: &'a Catalogs,
     asker: &'a Asker,

@@ -110,7 +110,7 @@ impl Printer<'_> {
         self.expr(expr, scope)
     }
 
-    /// What is written beside a value: a name beside one that is shown by name is resolved.
+    /// Text of a value beside another: a name beside one that is shown by name is resolved.
     pub(super) fn beside(&mut self, value: &Expr, written: &Expr, scope: &Scope<'_>) -> Result<String> {
         match (self.kind(value, scope), text_of(written)) {
             (Some(Target::Named(kind)), Some(_)) => self.object(written, kind, scope),

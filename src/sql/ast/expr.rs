@@ -11,9 +11,9 @@ pub type Pos = Option<usize>;
 /// An expression. Two expressions are equal when they mean the same, wherever they stand.
 #[derive(Clone, Debug)]
 pub struct Expr {
-    /// What it is.
+    /// Kind of the expression.
     pub kind: ExprKind,
-    /// Where it stands.
+    /// Position in the text.
     pub pos: Pos,
 }
 
@@ -90,7 +90,7 @@ pub enum BinaryOp {
     NotDistinct,
 }
 
-/// What IS asks for.
+/// Question of IS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Is {
     /// IS NULL
@@ -149,7 +149,7 @@ pub enum ExprKind {
     Not(Box<Expr>),
     /// A binary operator.
     Binary {
-        /// Which.
+        /// The operator.
         op: BinaryOp,
         /// Left operand.
         left: Box<Expr>,
@@ -160,7 +160,7 @@ pub enum ExprKind {
     Is {
         /// The operand.
         expr: Box<Expr>,
-        /// What is asked.
+        /// The question.
         what: Is,
         /// NOT.
         negated: bool,
@@ -184,7 +184,7 @@ pub enum ExprKind {
         expr: Box<Expr>,
         /// The pattern.
         pattern: Box<Expr>,
-        /// Which kind of pattern.
+        /// Kind of the pattern.
         how: Pattern,
         /// NOT, or `!~`.
         negated: bool,
@@ -252,7 +252,7 @@ pub enum ExprKind {
     Interval(String),
     /// A plain function of the allow-list.
     Call {
-        /// Its name in `pg_catalog`.
+        /// Name in `pg_catalog`.
         name: &'static str,
         /// Arguments.
         args: Vec<Expr>,
@@ -294,7 +294,7 @@ pub enum ExprKind {
     Array(Vec<Expr>),
     /// `noisegate.low(x)` and its like: how far the noise of a number reaches.
     Reach {
-        /// What is asked.
+        /// The question.
         what: Reach,
         /// The number.
         expr: Box<Expr>,
@@ -303,7 +303,7 @@ pub enum ExprKind {
     },
 }
 
-/// What is asked of the noise of a number.
+/// Question about the noise of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// The lower end of its interval.
@@ -342,7 +342,7 @@ impl Reach {
 /// An aggregate call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Aggregate {
-    /// Its name in `pg_catalog`.
+    /// Name in `pg_catalog`.
     pub name: &'static str,
     /// Arguments; empty for `count(*)`.
     pub args: Vec<Expr>,
@@ -354,7 +354,7 @@ pub struct Aggregate {
     pub filter: Option<Expr>,
     /// WITHIN GROUP (ORDER BY …).
     pub within_group: Vec<OrderItem>,
-    /// Who put it there.
+    /// Origin of the aggregate.
     pub origin: Origin,
 }
 

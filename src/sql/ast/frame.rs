@@ -5,15 +5,15 @@ use std::fmt;
 /// `ROWS BETWEEN 2 PRECEDING AND CURRENT ROW` and its like, of constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// What its ends are counted in.
+    /// Units of the ends.
     pub units: FrameUnits,
-    /// Where it begins.
+    /// First end.
     pub start: FrameEnd,
-    /// Where it ends; without BETWEEN it is the current row.
+    /// Last end; without BETWEEN it is the current row.
     pub end: Option<FrameEnd>,
 }
 
-/// What the ends of a frame are counted in.
+/// Units of a frame's ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameUnits {
     /// ROWS
@@ -57,7 +57,7 @@ impl FrameEnd {
 }
 
 impl Frame {
-    /// Its end.
+    /// The last end.
     pub fn end(&self) -> FrameEnd {
         self.end.unwrap_or(FrameEnd::Current)
     }
@@ -68,7 +68,7 @@ impl Frame {
         Self { units: self.units, start: self.end().mirrored(), end: Some(self.start.mirrored()) }
     }
 
-    /// How many rows, values or groups lie between its ends; none where one is unbounded.
+    /// Number of rows, values or groups between the ends; None when one is unbounded.
     pub fn width(&self) -> Option<u64> {
         let (start, end) = (self.start.place()?, self.end().place()?);
         Some(u64::try_from(end - start + 1).unwrap_or(0))

@@ -35,7 +35,7 @@ pub struct Statement {
     pub bindings: Bindings,
     /// Types of columns that PostgreSQL was asked for.
     pub types: HashMap<TypesOf, Vec<SqlType>>,
-    /// What it has come to.
+    /// Account of the statement.
     pub spend: Spend,
 }
 
@@ -48,7 +48,7 @@ pub enum TypesOf {
     Part {
         /// The SELECT.
         select: Option<SelectId>,
-        /// Which of the parts.
+        /// Place of the part.
         part: usize,
     },
 }

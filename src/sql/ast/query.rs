@@ -28,20 +28,20 @@ impl Query {
 /// A common table expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cte {
-    /// Its number.
+    /// Number of the CTE.
     pub id: CteId,
-    /// Its query.
+    /// The query.
     pub query: Query,
 }
 
-/// What a query computes.
+/// Computation of a query.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
     /// SELECT.
     Select(Box<Select>),
     /// UNION, INTERSECT, EXCEPT.
     SetOp {
-        /// Which.
+        /// The operation.
         op: SetOp,
         /// ALL.
         all: bool,
@@ -54,9 +54,9 @@ pub enum Body {
     Values(Vec<Vec<Expr>>),
     /// The rows of a function of constants that stands in FROM.
     Rows {
-        /// Its name in `pg_catalog`, one of [`ROWS`].
+        /// Name in `pg_catalog`, one of [`ROWS`].
         function: &'static str,
-        /// Its arguments.
+        /// Arguments of the function.
         args: Vec<Expr>,
     },
     /// A query in parentheses.
@@ -77,10 +77,10 @@ pub enum SetOp {
     Except,
 }
 
-/// One SELECT.
+/// A SELECT.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Select {
-    /// Its number, unless it stands for none of the analyst's.
+    /// Number of the SELECT, unless it stands for none of the analyst's.
     pub id: Option<SelectId>,
     /// DISTINCT.
     pub distinct: Distinct,
@@ -96,7 +96,7 @@ pub struct Select {
     pub grouping_sets: Vec<Vec<usize>>,
     /// HAVING.
     pub having: Option<Expr>,
-    /// Where the SELECT stands.
+    /// Position in the text.
     pub pos: Pos,
 }
 
@@ -133,7 +133,7 @@ pub enum Distinct {
     On(Vec<Expr>),
 }
 
-/// One item of a select list.
+/// An item of a select list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
     /// The expression.
@@ -147,13 +147,13 @@ pub struct Item {
 pub enum From {
     /// A relation: table, derived table or CTE; see [`Binding`].
     Relation {
-        /// Its number.
+        /// Number of the binding.
         binding: BindingId,
         /// The query of a derived table.
         query: Option<Box<Query>>,
         /// A derived table that looks at what stands before it.
         lateral: bool,
-        /// Where it stands.
+        /// Position in the text.
         pos: Pos,
     },
     /// A join.
@@ -166,7 +166,7 @@ pub enum From {
         kind: JoinKind,
         /// ON (USING and NATURAL are turned into it); None for CROSS JOIN.
         on: Option<Expr>,
-        /// Where it stands.
+        /// Position in the text.
         pos: Pos,
     },
 }
@@ -184,29 +184,29 @@ pub enum JoinKind {
     Full,
 }
 
-/// What a name in FROM stands for.
+/// Meaning of a name in FROM.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Binding {
     /// The name that columns may be qualified with.
     pub name: String,
-    /// Where the rows come from.
+    /// Source of the rows.
     pub source: Source,
-    /// Its columns' names.
+    /// Names of the columns.
     pub columns: Vec<String>,
-    /// Who put it there.
+    /// Origin of the binding.
     pub origin: Origin,
 }
 
-/// Who put something into a statement.
+/// Origin of a part of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// It stands in the text.
+    /// The analyst's text.
     Written,
     /// A rule put it there, which writes a statement in another way.
     AddedBy(Rule),
 }
 
-/// What writes a statement in another way, which means the same.
+/// A rule that writes a statement in another way, which means the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// Estimates over what was collected.
@@ -217,11 +217,11 @@ pub enum Rule {
     ByGroup,
     /// A UNION ALL of private rows and others.
     MixedUnion,
-    /// A table of which so many rows of each unit are read at most.
+    /// A cap on the rows of each unit that are read of a table.
     Cap,
     /// A sum or an average of ages: its months.
     MonthsOfAges,
-    /// What it has below a month, in seconds.
+    /// Parts of ages below a month, in seconds.
     RestOfAges,
 }
 
@@ -235,7 +235,7 @@ impl Binding {
     }
 }
 
-/// Where a binding's rows come from.
+/// Source of a binding's rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A table, by its index in the catalog.
@@ -244,11 +244,12 @@ pub enum Source {
     Own(Own),
     /// A derived table.
     Derived,
-    /// A derived table that the planner wrote in the place of a table: of each unit's rows so many at most.
+    /// A derived table that the planner wrote in the place of a table: of each unit's rows at most
+    /// a fixed number.
     Capped {
         /// The table, by its index in the catalog.
         table: usize,
-        /// How many.
+        /// Number of rows.
         rows: u64,
     },
     /// A CTE, by its number.
@@ -258,24 +259,24 @@ pub enum Source {
 /// The relations of the schema `noisegate`: the same for every row of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Own {
-    /// What is spent and left of the budgets that this user's statements debit.
+    /// Spending and rest of the budgets that this user's statements debit.
     Budget,
     /// The columns that the policy shows, with their bounds and domains.
     Columns,
     /// The session's `noisegate.*` settings.
     Settings,
-    /// This user's own statements, as the books have them.
+    /// Statements of this user, as the books have them.
     History,
     /// The streams that this user may open, and how they stand.
     Streams,
-    /// What an analyst needs to know.
+    /// Help for analysts.
     Help,
 }
 
 /// ORDER BY item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OrderItem {
-    /// What to sort by.
+    /// The key.
     pub expr: Expr,
     /// DESC.
     pub desc: bool,

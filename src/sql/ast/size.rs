@@ -1,4 +1,4 @@
-//! How large a tree is, and how deep.
+//! Sizes and depths of trees.
 
 use super::expr::Expr;
 use super::query::Query;

@@ -1,5 +1,5 @@
-//! What stands directly in which part of a tree, and the visit of all that stands in one: to be read, as an iterator,
-//! and to be changed.
+//! Visits of a tree: the parts that stand directly in a part, and all that stand in one: to be
+//! read, as an iterator, and to be changed.
 
 use super::expr::{Aggregate, Expr, ExprKind};
 use super::query::{Body, Cte, Distinct, From, Item, OrderItem, Query, Select};
@@ -9,7 +9,7 @@ use super::query::{Body, Cte, Distinct, From, Item, OrderItem, Query, Select};
 pub enum Part<'t> {
     /// A query, with its WITH and ORDER BY.
     Query(&'t Query),
-    /// What it computes.
+    /// The body of a query.
     Body(&'t Body),
     /// An entry of FROM, or a side of a join.
     From(&'t From),
@@ -21,7 +21,7 @@ pub enum Part<'t> {
 pub enum PartMut<'t> {
     /// A query, with its WITH and ORDER BY.
     Query(&'t mut Query),
-    /// What it computes.
+    /// The body of a query.
     Body(&'t mut Body),
     /// An entry of FROM, or a side of a join.
     From(&'t mut From),
@@ -172,17 +172,17 @@ impl<'t> Iterator for Parts<'t> {
 }
 
 impl<'t> Part<'t> {
-    /// It and all that stands in it.
+    /// The part and all that stand in it.
     pub fn all(self) -> Parts<'t> {
         self.entering(|_| true)
     }
 
-    /// It and what stands in it, where the walk goes only into these parts.
+    /// The part and those that stand in it, where the walk goes only into these parts.
     pub fn entering(self, enters: fn(Part<'_>) -> bool) -> Parts<'t> {
         Parts { next: vec![self], enters }
     }
 
-    /// What stands directly in it.
+    /// Parts that stand directly in it.
     pub fn parts(self) -> Vec<Self> {
         let mut inside = Vec::new();
         self.inside(&mut inside);

@@ -13,7 +13,8 @@ impl Query {
         Part::Query(self).all()
     }
 
-    /// What its rows come from: itself, its CTEs, branches and relations. The walk ends at expressions.
+    /// Sources of the rows: the query itself, its CTEs, branches and relations. The walk ends at
+    /// expressions.
     pub fn sources(&self) -> Parts<'_> {
         Part::Query(self).entering(|p| !matches!(p, Part::Expr(_)))
     }
@@ -196,7 +197,7 @@ impl Expr {
         }
     }
 
-    /// It and all expressions in it, those of queries inside it, too.
+    /// The expression and all expressions in it, those of queries inside it, too.
     pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
         Part::Expr(self).all().filter_map(Part::expr)
     }
@@ -205,7 +206,7 @@ impl Expr {
         Part::Expr(self).entering(|p| matches!(p, Part::Expr(_)))
     }
 
-    /// It and its parts; queries inside it are not entered.
+    /// The expression and its parts; queries inside it are not entered.
     pub fn parts(&self) -> impl Iterator<Item = &Expr> {
         self.own().filter_map(Part::expr)
     }

@@ -2,7 +2,7 @@
 
 use answer::{ClientError, Copy, ForceQuote, SqlState};
 
-/// What an option is given.
+/// Value of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value {
     /// Nothing.

@@ -1,9 +1,9 @@
-//! Which names are visible where.
+//! Scopes: which names are visible where.
 
 use crate::ast::{BindingId, Bindings, ExprKind, Pos};
 use answer::{ClientError, SqlState};
 
-/// What one SELECT sees in its FROM.
+/// Names that one SELECT sees in its FROM.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
     /// Bindings, in order.
@@ -15,7 +15,7 @@ pub struct Scope {
 /// A column merged by USING.
 #[derive(Clone, Debug)]
 pub struct Merged {
-    /// Its name.
+    /// Name of the column.
     pub name: String,
     /// The column that the plain name stands for.
     pub shown: (BindingId, usize),
@@ -63,7 +63,7 @@ impl Scope {
         self.bindings.iter().copied().find(|b| all.get(*b).is_some_and(|b| b.name == name))
     }
 
-    /// What `*` stands for: merged columns once and first, then every other column.
+    /// Columns of `*`: merged columns once and first, then every other column.
     pub fn star(&self, all: &Bindings) -> Vec<(BindingId, usize)> {
         let mut out: Vec<(BindingId, usize)> = self.merged.iter().map(|m| m.shown).collect();
         for b in &self.bindings {

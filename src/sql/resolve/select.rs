@@ -1,4 +1,4 @@
-//! One SELECT: its list, GROUP BY, and the clauses around them.
+//! Resolution of a SELECT: its list, GROUP BY, and the clauses around them.
 
 use super::scope::Scope;
 use super::{Resolver, Result};

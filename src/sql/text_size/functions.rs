@@ -1,4 +1,5 @@
-//! What functions make of the lengths of their arguments. One that is not named here gives what it was given, and a bit.
+//! Lengths of functions' results, from those of their arguments. A function that is not named here
+//! gives what it was given, and a bit.
 
 use super::Sizes;
 use super::values::{CELL, CHARACTER, DIGITS, VALUE, number, text};

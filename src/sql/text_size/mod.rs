@@ -1,10 +1,13 @@
-//! What a statement can grow to in PostgreSQL: how long its texts can become while one of its rows is computed, and how large its
-//! tree is once subqueries are put into the queries around them. Nested `replace`, `||` and their like turn a line into gigabytes, in
-//! the database and in whatever carries the answer; `SELECT x + x AS x FROM (…)`, nested, doubles with each level.
+//! Growth of a statement in PostgreSQL: how long its texts can become while one of its rows is
+//! computed, and how large its tree is once subqueries are put into the queries around them. Nested
+//! `replace`, `||` and their like turn a line into gigabytes, in the database and in all that
+//! carries the answer; `SELECT x + x AS x FROM (…)`, nested, doubles with each level.
 //!
-//! A bound, in bytes and in expressions, for each expression, from the lengths of constants and from what each function can do to them
-//! (`functions`); names are looked up as they are written, and where that is not certain the longest candidate counts. What no
-//! resolver takes need not be understood here. What tables hold is their owner's affair: a cell counts so many bytes as `CELL` says.
+//! A bound, in bytes and in expressions, for each expression, from the lengths of constants and
+//! from what each function can do to them (`functions`); names are looked up as they are written,
+//! and where that is not certain the longest candidate counts. Constructs that no resolver takes
+//! need not be understood here. The contents of tables are their owner's affair: a cell counts
+//! `CELL` bytes.
 
 mod functions;
 mod query;

@@ -1,4 +1,4 @@
-//! What stands in FROM: names, and how long the texts of their columns can be.
+//! Relations of FROM: names, and how long the texts of their columns can be.
 
 use super::values::CELL;
 
@@ -25,7 +25,7 @@ impl Column {
 pub(super) struct Relation {
     pub(super) name: String,
     pub(super) columns: Vec<Column>,
-    /// How many rows it has by the statement's own doing: those of a series.
+    /// Number of rows by the statement's own doing: those of a series.
     pub(super) rows: u64,
     /// Tables and subqueries that PostgreSQL reads one after the other for it, each with a copy of the conditions above.
     pub(super) branches: u64,

@@ -37,7 +37,7 @@ pub(super) fn binary(op: &Op, a: u64, b: u64) -> u64 {
     }
 }
 
-/// What a cast makes of so many bytes.
+/// Length of a cast of `size` bytes.
 pub(super) fn cast(ty: &DataType, size: u64) -> u64 {
     let length = |n: &Option<CharacterLength>| match n {
         Some(CharacterLength::IntegerLength { length, .. }) => Some(*length),

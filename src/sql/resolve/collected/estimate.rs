@@ -1,5 +1,5 @@
-//! What aggregates over a collected relation become: sums over reports of the cells of [`weigh`](super::weigh), their variances and
-//! the ends of their intervals.
+//! Aggregates over a collected relation, as sums over reports of the cells of
+//! [`weigh`](super::weigh), their variances and the ends of their intervals.
 
 use super::Estimates;
 use super::build::*;
@@ -19,7 +19,7 @@ pub(super) struct Weigher<'h> {
     pub keys: Vec<Expr>,
     /// The binding that the inner SELECT will have.
     pub outer: BindingId,
-    /// What the inner SELECT adds up.
+    /// Cells that the inner SELECT adds up.
     pub cells: Vec<Expr>,
     /// The columns whose weights stand by themselves, in the order of [`Hidden::own`].
     pub oracles: Vec<usize>,
@@ -43,7 +43,7 @@ enum Estimate {
 }
 
 impl Weigher<'_> {
-    /// What an expression above the aggregates becomes.
+    /// An expression above the aggregates, over estimates.
     pub(super) fn above(&mut self, e: &Expr) -> Result<Expr> {
         let mut out = e.clone();
         self.put_above(&mut out)?;

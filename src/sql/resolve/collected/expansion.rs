@@ -12,11 +12,11 @@ use schema::SqlType;
 pub(super) struct Hidden {
     /// The weight of the values beside it for one report of this kind: of all of them, or of those of sets alone.
     pub weight: usize,
-    /// How many equal reports there are.
+    /// Number of equal reports.
     pub reports: usize,
     /// The number of the kind of report.
     pub kind: usize,
-    /// How many reports there are in all.
+    /// Number of reports in all.
     pub total: usize,
 }
 

@@ -3,7 +3,8 @@
 use crate::ast::*;
 use std::collections::BTreeSet;
 
-/// Where a number stands that only sums and averages tell of: elsewhere than alone in one of them.
+/// Position of a number that only sums and averages tell of, and that stands elsewhere than alone
+/// in one of them.
 pub(super) fn alone(e: &Expr, on_average: &dyn Fn(&Expr) -> bool) -> Option<Pos> {
     if on_average(e) {
         return Some(e.pos);

@@ -28,16 +28,16 @@ pub(in crate::resolve) struct Member {
     listed: bool,
 }
 
-/// What is asked of a collected set.
+/// A question about a collected set.
 #[derive(Clone, PartialEq)]
 pub(super) struct Facet {
     /// The column.
     pub column: usize,
-    /// What of it.
+    /// Kind of the question.
     pub what: What,
 }
 
-/// What is asked of one set.
+/// Kind of a question about one set.
 #[derive(Clone, PartialEq)]
 pub(super) enum What {
     /// A row for each of its values.

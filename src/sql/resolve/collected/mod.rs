@@ -1,11 +1,12 @@
-//! What was collected by local differential privacy, as a relation of estimates.
+//! Collected relations, by local differential privacy, as relations of estimates.
 //!
-//! A report does not say what its writer said, but every randomiser gives an unbiased *weight* for each value of the domain:
-//! (1 - q)/(p - q) where the report supports it and -q/(p - q) where it does not, so that over the reports the weights of a
-//! value add up to an unbiased estimate of how many said it (Wang, Blocki, Li and Jha 2017). Columns are randomised
-//! independently, and the weights of several multiply. The relation is therefore reports × the values in question, `expansion`,
-//! and a SELECT over it is one in which count(*) adds up weights, `weigh`. PostgreSQL computes it over the table of the
-//! reports: post-processing, which costs nothing.
+//! A report does not say what its writer said, but every randomiser gives an unbiased *weight* for
+//! each value of the domain: (1 - q)/(p - q) where the report supports it and -q/(p - q) where it
+//! does not, so that over the reports the weights of a value add up to an unbiased estimate of how
+//! many said it (Wang, Blocki, Li and Jha 2017). Columns are randomised independently, and the
+//! weights of several multiply. The relation is therefore reports × the values in question,
+//! `expansion`, and a SELECT over it is one in which count(*) adds up weights, `weigh`. PostgreSQL
+//! computes it over the table of the reports: post-processing, which costs nothing.
 
 mod build;
 mod estimate;
@@ -22,14 +23,15 @@ use super::scope::Scope;
 use crate::ast::*;
 use policy::Collect;
 
-/// How estimates are asked for.
+/// Form of estimates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimates {
     /// Beside each estimate the two ends of its interval.
     pub intervals: bool,
-    /// How many standard deviations an interval reaches to each side.
+    /// Standard deviations that an interval reaches to each side.
     pub quantile: f64,
-    /// They are projected on what can be: none is below 0, and all values together are as many as there are reports.
+    /// Estimates are projected on what can be: none is below 0, and all values together are as many
+    /// as there are reports.
     pub consistent: bool,
 }
 
@@ -43,9 +45,9 @@ impl Default for Estimates {
 /// A collected relation in a FROM.
 #[derive(Clone)]
 pub(super) struct Bound<'a> {
-    /// Its binding.
+    /// Number of the binding.
     pub binding: BindingId,
-    /// What it is.
+    /// The relation.
     pub collect: &'a Collect,
 }
 
