@@ -8,7 +8,7 @@
 //!
 //! * bindings are numbered by where they stand in the canonical tree of joins, and anew in each subquery;
 //! * AND and OR are associative, commutative and idempotent in three-valued logic; NOT moves inwards by De Morgan, and
-//!       into comparisons, which are total orders in PostgreSQL (NaN is the greatest number);
+//!   into comparisons, which are total orders in PostgreSQL (NaN is the greatest number);
 //! * `a < b` is `b > a`; `=`, `<>`, `IS [NOT] DISTINCT FROM`, `+` and `*` commute; the items of IN lists do, too;
 //! * inner joins commute and associate, and conditions in their ON may stand in WHERE, unless an outer join is around them;
 //! * of several columns that are the unit in every row, any names it;
