@@ -1,7 +1,7 @@
 //! The documents as a reader uses them: every command and statement of the tutorials runs and says what is printed there, the book
 //! has every page, and links lead somewhere.
 
-use crate::support::{NOISEGATE, own_cluster, run};
+use crate::support::{NOISEGATE, cluster, run};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tokio::process::Command;
@@ -11,9 +11,10 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Follows a tutorial on a server of its own. With UPDATE=1 it says what was printed.
+/// Follows a tutorial on a server on which others are followed, too: databases and roles of each have
+/// names of their own. With UPDATE=1 it says what was printed.
 async fn follow(name: &str) {
-    let cluster = tokio::task::spawn_blocking(|| own_cluster(&[])).await.unwrap();
+    let cluster = tokio::task::spawn_blocking(cluster).await.unwrap();
     let config: Config = cluster.superuser_url("postgres").parse().unwrap();
     let [Host::Tcp(host)] = config.get_hosts() else { panic!("{config:?}") };
     let mut command = Command::new(root().join("docs/run_tutorial"));
