@@ -70,6 +70,22 @@ async fn numbers_below_their_error_are_told() {
     assert!(told.contains("SET noisegate.empty_groups = off"), "{told}");
 }
 
+/// An end of a distribution is told from inside, by as many rows as its noise may miss.
+#[tokio::test(flavor = "multi_thread")]
+async fn ends_leave_out_rows_and_say_how_many() {
+    let world = World::new(&["ada"], RULES).await;
+    let (_, told) = world.psql("ada", "SELECT max(minutes) FROM trips;").await;
+    assert!(told.contains("max leaves out the rows at the end: up to "), "{told}");
+    assert!(told.contains("such as percentile_cont(0.99) WITHIN GROUP (ORDER BY x)"), "{told}");
+    let (_, told) =
+        world.psql("ada", "SELECT plan, min(birth_year), max(birth_year) FROM riders GROUP BY plan;").await;
+    assert!(told.contains("min and max leave out the rows at the end: up to "), "{told}");
+    assert!(told.contains(" rows of a group lie beyond (95 %)"), "{told}");
+    let hinted = "SELECT percentile_cont(0.99) WITHIN GROUP (ORDER BY minutes) FROM trips;";
+    let (_, told) = world.psql("ada", hinted).await;
+    assert!(!told.contains("ERROR") && !told.contains("at the end"), "{told}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn groups_that_cannot_be_told_from_empty_ones_may_be_left_out() {
     let world = World::new(&["ada"], RULES).await;
