@@ -1,10 +1,10 @@
 //! Sums: the most that one row adds, whatever it holds, read off the outermost operation, a clamp
 //! to constants; and the change by one unit.
 
-use super::facts::is_exact;
-use super::rows::{Part as Joined, Scans};
+use super::claim::Part;
+use super::facts::{Part as Joined, Scans, is_exact};
+use super::light;
 use super::types::is_in;
-use super::{Part, light};
 use grammar::tree::{Expr, Item};
 use grammar::{Result, refuse};
 use schema::SqlType;
