@@ -5,9 +5,10 @@ use super::error::{FetchError, RelayError, cause};
 use super::falls::Falls;
 use super::login::Login;
 use super::options::{SameDatabase, common_options, fetch_options};
-use super::pool::{Backend, Terms, pool, query_by, readers};
+use super::pool::{Backend, pool, query_by, readers};
 use super::settings::Settings;
 use super::shares::{AtOnce, Shares};
+use super::terms::Terms;
 use deadpool::managed::{Object, Pool};
 use policy::Given;
 

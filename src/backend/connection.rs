@@ -2,12 +2,12 @@
 
 use super::error::{FetchError, RelayError, cause};
 use super::falls::{Falls, LIFE, Loss};
-use super::fetch::{FetchText, Hints};
 use super::login::Login;
 use super::options::{LIMITED, SESSION_PROOF, SameDatabase, pinned_proof};
 use super::param::Param;
 use super::prepared::{LONGEST, is_lasting};
 use super::relay::Relay;
+use super::text::{FetchText, Hints};
 use super::tls::Tls;
 use super::worn::is_old;
 use answer::SqlState;

@@ -8,10 +8,11 @@ use super::error::RelayError;
 use super::login::Login;
 use super::options::{SameDatabase, common_options};
 use super::param::Param;
-use super::pool::{Backend, Terms, describe_by, pool, query_by};
+use super::pool::{Backend, describe_by, pool, query_by};
 use super::relay::Description;
 use super::rows::Rows;
 use super::settings::Settings;
+use super::terms::Terms;
 use deadpool::managed::Pool;
 
 const KEY: &str = "passthrough_url";

@@ -1,11 +1,13 @@
 //! Errors of the database, kept apart by who may read them.
 
-use super::socket::LARGEST_ROW;
 use answer::{ClientError, SqlState};
 
 use postgres_protocol::message::backend::ErrorFields;
 use std::fmt;
 use tokio_postgres::fallible_iterator::FallibleIterator;
+
+/// Bytes of the largest row that is read.
+pub(super) const LARGEST_ROW: usize = 64 << 20;
 
 /// An error of PostgreSQL's. Its text must reach a client only from the finish login, which sees
 /// released values only (soundness rule 32), or where a caller has made sure that it names only

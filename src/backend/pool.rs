@@ -12,6 +12,7 @@ use super::relay::{Description, Query};
 use super::rows::{self, Failure, Rows};
 use super::settings::Settings;
 use super::shares::{Place, Shares, Side};
+use super::terms::Terms;
 use answer::ClientError;
 use deadpool::Runtime;
 use deadpool::managed::{Manager, Object, Pool, PoolError, TimeoutType, Timeouts};
@@ -64,17 +65,6 @@ pub struct Asker<'u> {
     pub user: &'u str,
     /// The statement reads public tables alone and costs nothing, so that it may take less time.
     pub public: bool,
-}
-
-/// Terms of a statement.
-#[derive(Clone, Default)]
-pub(super) struct Terms {
-    /// Place among those of its user.
-    pub(super) place: Option<Arc<Place>>,
-    /// Time limit, when it is less than that of every statement.
-    pub(super) time: Option<Duration>,
-    /// The statement may be anything that the login may do, and is undone at its end.
-    pub(super) undone: bool,
 }
 
 /// Why there is no connection.

@@ -3,10 +3,10 @@
 use super::connection::Pooled;
 use super::data_row::{cells, texts};
 use super::error::RelayError;
-use super::pool::Terms;
 use super::prepared::Statement;
 use super::relay::{self, Exchange, Query, Step, fields, out_of_turn};
 use super::socket::Frame;
+use super::terms::Terms;
 use answer::{Errand, Field, RowStream};
 use bytes::Bytes;
 use deadpool::managed::Object;

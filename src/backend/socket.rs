@@ -1,7 +1,7 @@
 //! Bytes and frames of one connection to PostgreSQL: where to connect, how to cut messages. No meaning.
 
 use super::alive::Alive;
-use super::error::RelayError;
+use super::error::{LARGEST_ROW, RelayError};
 use super::tls::Tls;
 use bytes::{Buf, Bytes, BytesMut};
 use futures::FutureExt;
@@ -75,8 +75,6 @@ pub(super) fn targets(config: &tokio_postgres::Config, tls: &Tls) -> Vec<Target>
     each.collect()
 }
 
-/// Bytes of the largest row that is read.
-pub(super) const LARGEST_ROW: usize = 64 << 20;
 /// Bytes of the largest buffer that a connection keeps from one statement to the next.
 const BLOATED: usize = 1 << 20;
 

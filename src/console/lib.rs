@@ -7,12 +7,14 @@
 //! `told` says a policy in sentences; `pages` are the pages. No SQL and no backend belong here.
 
 pub mod chart;
+mod door;
 mod live;
 mod login;
 pub mod meaning;
 mod pages;
 mod reading;
 mod report;
+mod response;
 mod server;
 mod sessions;
 mod source;

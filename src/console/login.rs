@@ -4,38 +4,21 @@
 //! login's is a cookie of its own, the logout's belongs to the session. Cookies are not sent by other sites (SameSite=Strict),
 //! and no script can read them.
 
+use crate::door::{App, Cookie};
 use crate::pages;
-use crate::server::{App, guard, respond};
-use crate::sessions::{Sessions, Visitor, same, token};
-use crate::throttle::Throttle;
+use crate::response::{elsewhere, redirect, respond};
+use crate::sessions::{same, token};
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::response::Response;
 use axum::{Extension, Form};
 use record::{STRANGERS, said};
 use serde::Deserialize;
 use std::sync::Arc;
-use tokio::sync::Semaphore;
 use web::Arrival;
 
-/// Passwords that are compared at once: each keeps a core busy for milliseconds.
-const COMPARED: usize = 2;
 /// Longer than any password.
 const LONGEST: usize = 1024;
-
-/// The door: who is inside, who tries, and how many are judged at once.
-pub struct Door {
-    sessions: Sessions,
-    throttle: Throttle,
-    compared: Arc<Semaphore>,
-}
-
-impl Default for Door {
-    fn default() -> Self {
-        let compared = Arc::new(Semaphore::new(COMPARED));
-        Self { sessions: Sessions::default(), throttle: Throttle::default(), compared }
-    }
-}
 
 /// Fields of the login form.
 #[derive(Deserialize)]
@@ -50,66 +33,6 @@ pub struct Entering {
 #[derive(Deserialize)]
 pub struct Leaving {
     form: String,
-}
-
-/// Names of cookies. Under TLS they are held to this host by their prefix.
-#[derive(Clone, Copy)]
-enum Cookie {
-    Session,
-    Form,
-}
-
-impl Cookie {
-    fn name(self, arrival: Arrival) -> String {
-        let prefix = if arrival.secure { "__Host-" } else { "" };
-        let what = match self {
-            Self::Session => "noisegate",
-            Self::Form => "noisegate-form",
-        };
-        format!("{prefix}{what}-{}", arrival.port)
-    }
-
-    /// What the request says it is.
-    fn of(self, headers: &HeaderMap, arrival: Arrival) -> Option<String> {
-        let name = self.name(arrival);
-        let texts = headers.get_all(header::COOKIE).into_iter().filter_map(|v| v.to_str().ok());
-        let mut pairs = texts.flat_map(|t| t.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        pairs.find(|(n, _)| *n == name).map(|(_, value)| value.to_owned())
-    }
-
-    /// Sets it for so many seconds; 0 takes it away.
-    fn set(self, value: &str, seconds: u64, arrival: Arrival) -> Option<HeaderValue> {
-        let secure = if arrival.secure { "; Secure" } else { "" };
-        let name = self.name(arrival);
-        let text = format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
-        HeaderValue::from_str(&text).ok()
-    }
-}
-
-impl App {
-    /// The visitor, and the token. None when nobody is logged in by it, or may not be any more.
-    pub(crate) fn visitor(&self, headers: &HeaderMap, arrival: Arrival) -> Option<(Visitor, String)> {
-        let settings = self.source.settings()?;
-        let token = Cookie::Session.of(headers, arrival)?;
-        let visitor = self.door.sessions.find(&token, settings.session, &settings.users)?;
-        Some((visitor, token))
-    }
-}
-
-/// To the login, and back to a page afterwards.
-pub fn elsewhere(next: &str) -> Response {
-    redirect(&format!("/login?next={next}"), [])
-}
-
-fn redirect<const N: usize>(to: &str, cookies: [Option<HeaderValue>; N]) -> Response {
-    let mut response = StatusCode::SEE_OTHER.into_response();
-    let headers = response.headers_mut();
-    guard(headers);
-    headers.insert(header::LOCATION, HeaderValue::from_str(to).unwrap_or(HeaderValue::from_static("/")));
-    for cookie in cookies.into_iter().flatten() {
-        headers.append(header::SET_COOKIE, cookie);
-    }
-    response
 }
 
 /// One of our pages, whatever is asked for: a link must not lead somewhere else by way of the login.

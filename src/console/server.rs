@@ -1,8 +1,10 @@
 //! The way of a request: a connection, encrypted where the policy says so, who asks, and the page.
 
-use crate::login::{self, Door};
+use crate::door::{App, Door};
+use crate::login;
 use crate::pages::{self, Frame, PAGES, REPORT, STYLE, SURVEY};
 use crate::reading::Readings;
+use crate::response::{elsewhere, guard, respond};
 use crate::sessions::Visitor;
 use crate::source::Source;
 use crate::survey;
@@ -24,19 +26,8 @@ const LINES: usize = 200;
 /// Bytes of a form.
 const FORM: usize = 16 << 10;
 
-/// Nothing is loaded from elsewhere, run, or framed, whatever a page says.
-const SECURITY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; \
-                        frame-ancestors 'none'";
-
 /// A bound console.
 pub struct Console(Site);
-
-/// State that all requests share.
-pub(crate) struct App {
-    pub(crate) source: Arc<dyn Source>,
-    pub(crate) door: Door,
-    readings: Readings,
-}
 
 impl Console {
     /// Binds it. Errors name the address.
@@ -98,7 +89,7 @@ async fn report(
     headers: HeaderMap,
 ) -> Response {
     if app.visitor(&headers, arrival).is_none() {
-        return login::elsewhere("/");
+        return elsewhere("/");
     }
     let in_force = app.source.in_force();
     match app.readings.latest(&in_force.policy.ledger).await {
@@ -129,7 +120,7 @@ async fn shown(
     uri: Uri,
     headers: HeaderMap,
 ) -> Response {
-    let Some((visitor, _)) = app.visitor(&headers, arrival) else { return login::elsewhere(uri.path()) };
+    let Some((visitor, _)) = app.visitor(&headers, arrival) else { return elsewhere(uri.path()) };
     let path = uri.path();
     let asks = app.source.survey();
     let is_survey = path == survey::PATH;
@@ -185,26 +176,4 @@ async fn content(app: &App, path: &str, visitor: &Visitor) -> Result<(Markup, i6
         _ => pages::budgets(&reading, policy),
     };
     Ok((content, reading.at))
-}
-
-/// A page, with what browsers are told to refuse.
-pub(crate) fn respond(status: StatusCode, page: Markup) -> Response {
-    let mut response = (status, page.into_string()).into_response();
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-    guard(headers);
-    response
-}
-
-/// Headers of every response.
-pub(crate) fn guard(headers: &mut HeaderMap) {
-    for (name, value) in [
-        (header::CONTENT_SECURITY_POLICY, SECURITY),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::X_FRAME_OPTIONS, "DENY"),
-        (header::REFERRER_POLICY, "no-referrer"),
-        (header::CACHE_CONTROL, "no-store"),
-    ] {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
 }

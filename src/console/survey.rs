@@ -1,7 +1,7 @@
 //! The demo's survey: a page whose script changes answers at random, and the reports that it sends.
 
-use crate::login;
-use crate::server::{App, guard, respond};
+use crate::door::App;
+use crate::response::{elsewhere, guard, respond};
 use crate::sessions::same;
 use crate::source::Survey;
 use crate::{pages, source::Known};
@@ -81,7 +81,7 @@ pub(crate) async fn take(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    let Some((visitor, _)) = app.visitor(&headers, arrival) else { return login::elsewhere(PATH) };
+    let Some((visitor, _)) = app.visitor(&headers, arrival) else { return elsewhere(PATH) };
     let Some(survey) = app.source.survey() else {
         return respond(
             StatusCode::NOT_FOUND,

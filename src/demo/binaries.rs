@@ -117,7 +117,7 @@ pub(super) fn is_installed(name: &str) -> bool {
 
 /// What installs a server here, and what a client that fetches a private copy of one, each a line for a shell.
 fn remedy() -> Remedy {
-    let root = super::copy::whoami().is_ok_and(|uid| uid == 0);
+    let root = super::user::whoami().is_ok_and(|uid| uid == 0);
     remedy_by(is_installed, if root { "" } else { "sudo " })
 }
 

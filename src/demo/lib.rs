@@ -18,6 +18,7 @@ mod port;
 mod postmaster;
 mod prepare;
 mod survey;
+mod user;
 pub mod watchdog;
 
 pub use binaries::{Binaries, OLDEST};

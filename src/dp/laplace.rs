@@ -4,10 +4,12 @@
 //! Bernoulli(e^-γ), Algorithm 2 the discrete Laplace distribution. Integers only.
 
 mod batch;
+mod distribution;
 
 use super::bernoulli::{Word, bernoulli_exp, uniform_below};
-use super::{DpError, Entropy, EntropyError, Ratio};
+use super::{Entropy, EntropyError};
 pub(super) use batch::Batch;
+pub use distribution::DiscreteLaplace;
 
 /// The draws of CKS20, Algorithm 2, before the division by s: U uniform below t and kept with probability e^(-U/t),
 /// V geometric with ratio e^-1. Then U + tV is geometric with ratio e^(-1/t).
@@ -26,35 +28,9 @@ fn parts<W: Word>(t: W, rng: &mut impl Entropy) -> Result<(W, u64), EntropyError
     Ok((u, v))
 }
 
-/// P(x) ∝ e^(-|x|/b) on the integers, for a rational scale b > 0.
-///
-/// Guarantee: adding one draw to an integer that one unit changes by at most Δ is (Δ/b, 0)-differentially private
-/// for add/remove neighbours, and ρ-zCDP with ρ = ε·tanh(ε/2), ε = Δ/b (at Δ = 1 it dominates as randomised response
-/// does; for Δ > 1 this is the bound for any ε-DP mechanism).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DiscreteLaplace {
-    /// b = t/s in lowest terms.
-    t: u128,
-    s: u128,
-}
-
 impl DiscreteLaplace {
-    /// Numerator and denominator of a scale, in lowest terms, are below 2^96.
-    pub const MAX_TERM: u128 = 1 << 96;
     /// From this number of draws on a batch pays for the tables that it needs.
     pub const BATCH: usize = 256;
-
-    /// The distribution of scale `b`; b is above zero and both its terms are below [`Self::MAX_TERM`].
-    pub fn new(b: &Ratio) -> Result<Self, DpError> {
-        if *b.numer() == 0 || *b.denom() == 0 {
-            return Err(DpError::OutOfRange("a noise scale must be greater than zero"));
-        }
-        let b = b.reduced();
-        if *b.numer() >= Self::MAX_TERM || *b.denom() >= Self::MAX_TERM {
-            return Err(DpError::OutOfRange("a noise scale has terms of more than 96 bits"));
-        }
-        Ok(Self { t: *b.numer(), s: *b.denom() })
-    }
 
     /// A draw.
     ///

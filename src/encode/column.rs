@@ -1,7 +1,7 @@
 //! A column of a collection: its public domain, how an answer is read, and how it is randomised.
 
-use super::collection::Randomiser;
 use super::error::{DescriptionError, EncodeError};
+use super::randomiser::Randomiser;
 use bigdecimal::num_bigint::Sign;
 use bigdecimal::{BigDecimal, RoundingMode};
 use dp::randomised::{Mean, MeanKind, Oracle, OracleKind, Report, Sets};

@@ -1,7 +1,7 @@
 //! Keys of those who open: X25519, in base64 with a word before it that says whose it is.
 
 use super::DescriptionError;
-use super::seal::{PublicKey, SecretKey, Suite};
+use super::suite::{PublicKey, SecretKey, Suite};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use dp::{Entropy, EntropyError};

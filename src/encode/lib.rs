@@ -14,13 +14,17 @@ mod collection;
 mod column;
 mod error;
 mod keys;
+mod message;
+mod randomiser;
 mod seal;
+mod suite;
 
-pub use collection::{Collection, Randomiser, Shuffle};
+pub use collection::{Collection, Shuffle};
 pub use column::{Answer, Column, Kind};
 pub use error::{DescriptionError, EncodeError, OpenError};
 pub use keys::{AnalyserKey, ShufflerKey};
-pub use seal::{Message, Opened, Sealed};
+pub use message::{Message, Opened, Sealed};
+pub use randomiser::Randomiser;
 
 #[cfg(test)]
 mod tests;

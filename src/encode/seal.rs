@@ -10,21 +10,17 @@
 use super::collection::Collection;
 use super::error::{EncodeError, OpenError};
 use super::keys::{AnalyserKey, ShufflerKey};
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use super::message::{Message, Opened, Sealed};
+use super::suite::{PublicKey, SecretKey, Suite};
 use dp::randomised::Report;
 use dp::{Entropy, EntropyError};
 use hpke::aead::ChaCha20Poly1305;
 use hpke::kdf::HkdfSha256;
-use hpke::kem::X25519HkdfSha256;
 use hpke::{Deserializable, Kem, OpModeR, OpModeS, Serializable};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use sha2::{Digest, Sha256};
 
-pub(crate) type Suite = X25519HkdfSha256;
-pub(crate) type PublicKey = <Suite as Kem>::PublicKey;
-pub(crate) type SecretKey = <Suite as Kem>::PrivateKey;
 type EncappedKey = <Suite as Kem>::EncappedKey;
 
 const VERSION: u8 = 1;
@@ -37,62 +33,6 @@ const HEAD: usize = 9;
 const LAYER: usize = 32 + 16;
 /// Id and group.
 const ENVELOPE: usize = 32;
-
-/// A report on its way to the shuffler.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message(Box<[u8]>);
-
-impl Message {
-    /// A message that arrived over a network, of which nothing is believed.
-    pub fn from_bytes(bytes: &[u8]) -> Self {
-        Self(bytes.into())
-    }
-
-    /// Reads a line of `noisegate collect encode`.
-    ///
-    /// # Errors
-    /// It is not base64.
-    pub fn parse(line: &str) -> Result<Self, OpenError> {
-        URL_SAFE_NO_PAD.decode(line.trim()).map(|bytes| Self(bytes.into())).map_err(|_| OpenError::Length)
-    }
-
-    /// As bytes.
-    pub fn bytes(&self) -> &[u8] {
-        &self.0
-    }
-
-    /// As a line of base64.
-    pub fn line(&self) -> String {
-        URL_SAFE_NO_PAD.encode(&self.0)
-    }
-}
-
-/// A report that only the analyser opens.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Sealed(Box<[u8]>);
-
-impl Sealed {
-    /// A sealed report that came from a shuffler, of which nothing is believed.
-    pub fn from_bytes(bytes: &[u8]) -> Self {
-        Self(bytes.into())
-    }
-
-    /// As bytes.
-    pub fn bytes(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-/// A report as a shuffler sees it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Opened {
-    /// Drawn where the report was made: a report that arrives twice has it twice.
-    pub id: [u8; 16],
-    /// Among what it hides: the digest of a label that its writer chose.
-    pub group: [u8; 16],
-    /// The sealed report that is passed on.
-    pub sealed: Sealed,
-}
 
 fn info(reader: &[u8], collection: &Collection) -> Vec<u8> {
     [reader, collection.digest()].concat()

@@ -64,9 +64,9 @@ fn the_suite_is_that_of_the_rfc() {
     let info = bytes("4f6465206f6e2061204772656369616e2055726e");
     let cipher =
         bytes("1c5250d8034ec2b784ba2cfd69dbdb8af406cfe3ff938e131f0def8c8b60b4db21993c62ce81883d2dd1b51a28");
-    let key = seal::SecretKey::from_bytes(&key).unwrap();
+    let key = suite::SecretKey::from_bytes(&key).unwrap();
     let encapped = Deserializable::from_bytes(&enc).unwrap();
-    let plain = hpke::single_shot_open::<hpke::aead::ChaCha20Poly1305, hpke::kdf::HkdfSha256, seal::Suite>(
+    let plain = hpke::single_shot_open::<hpke::aead::ChaCha20Poly1305, hpke::kdf::HkdfSha256, suite::Suite>(
         &hpke::OpModeR::Base,
         &key,
         &encapped,

@@ -1,9 +1,8 @@
 //! EXECUTE of SQL: a prepared statement with values that SQL computes.
 
 use super::cells::cells;
-use super::query::no_parameters;
 use super::reply::Writer;
-use super::run::{rows_of, start};
+use super::run::{no_parameters, rows_of, start};
 use super::service::Session;
 use super::state::State;
 use super::stop::Stop;

@@ -7,7 +7,6 @@ use super::message::{Bind, Extended, Target};
 use super::opened::Opened;
 use super::portal::{Life, Portal, Progress, cannot_run};
 use super::prepared::Prepared;
-use super::query::no_parameters;
 use super::reply::{Bare, Writer};
 use super::rows::{Rows, tag};
 use super::run;
@@ -87,7 +86,7 @@ async fn parse<S: Session>(
         }
         (Some(statement), Some(Control::Copy(_) | Control::CopyFrom(_))) => {
             let description = state.session.describe(statement, &[]).await?;
-            no_parameters(&description)?;
+            run::no_parameters(&description)?;
             Description { parameters: known(types)?.parameters, ..description }
         }
         (Some(_), Some(Control::Prepare { .. })) => {

@@ -5,18 +5,16 @@ use super::cursors;
 use super::prepared::Prepared;
 use super::reply::Writer;
 use super::rows::{Rows, tag};
-use super::run;
+use super::run::{self, no_parameters};
 use super::service::Session;
 use super::state::State;
 use super::stop::{Stop, text};
 use answer::Control;
-use answer::{ClientError, Description, Field, Outcome, SqlState, Values};
+use answer::{ClientError, Field, Outcome, SqlState, Values};
 use tokio::io::AsyncWrite;
 
 /// 42P14: no name for a prepared statement.
 const INVALID_STATEMENT_NAME: SqlState = SqlState(*b"42P14");
-/// 42P02: a parameter that nothing brings a value for.
-const UNDEFINED_PARAMETER: SqlState = SqlState(*b"42P02");
 
 /// Runs the message and queues everything but the error that ends it and ReadyForQuery. Dropping the future
 /// cancels the statement that runs; what was queued before stays whole.
@@ -104,17 +102,6 @@ async fn query<S: Session, W: AsyncWrite + Unpin>(
             run::copy_out(&mut state.session, writer, bound, promised.as_deref(), copy).await
         }
         _ => Ok(()),
-    }
-}
-
-/// Nothing brings values for them.
-pub(super) fn no_parameters(description: &Description) -> Result<(), ClientError> {
-    match description.parameters.is_empty() {
-        true => Ok(()),
-        false => {
-            Err(ClientError::new(UNDEFINED_PARAMETER, "there is no parameter $1")
-                .hint("Write the value itself."))
-        }
     }
 }
 

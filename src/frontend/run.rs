@@ -9,6 +9,8 @@ use answer::Control;
 use answer::{ClientError, Copy, Description, Field, Outcome, SqlState};
 use tokio::io::AsyncWrite;
 
+/// 42P02: a parameter that nothing brings a value for.
+const UNDEFINED_PARAMETER: SqlState = SqlState(*b"42P02");
 /// Types whose values have no binary form: `aclitem` and `gtsvector`, and their arrays.
 const TEXT_ONLY: [u32; 4] = [1033, 1034, 3642, 3644];
 /// PostgreSQL gives no more columns than these; rows for cursors have each twice.
@@ -107,4 +109,15 @@ pub(super) async fn copy_out<S: Session, W: AsyncWrite + Unpin>(
     writer.bare(Bare::CopyDone);
     writer.complete(&tag("COPY", true, sent));
     Ok(())
+}
+
+/// Nothing brings values for them.
+pub(super) fn no_parameters(description: &Description) -> Result<(), ClientError> {
+    match description.parameters.is_empty() {
+        true => Ok(()),
+        false => {
+            Err(ClientError::new(UNDEFINED_PARAMETER, "there is no parameter $1")
+                .hint("Write the value itself."))
+        }
+    }
 }

@@ -1,6 +1,5 @@
 //! The claim that is proven of a text.
 
-use super::weights::Weights;
 use std::collections::BTreeSet;
 
 /// A bound on what one unit can change in the answer of a text.
@@ -78,4 +77,15 @@ impl Part {
         let linf = linf.min(l1);
         Self { linf, l1: Some(l1), l2_squared: linf.checked_mul(l1), rises: false }
     }
+}
+
+/// What a unit adds to the number by which its groups are selected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weights {
+    /// 1 to each.
+    Units,
+    /// ⌊w/s⌋ to each of s groups.
+    Sum(u64),
+    /// ⌊w/√s⌋ to each of s groups.
+    Squares(u64),
 }

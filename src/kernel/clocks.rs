@@ -9,9 +9,8 @@
 //!
 //! `x::text` of a time is as the settings are that fetch sessions are pinned to: nothing but orders and hashes is made of it.
 
-use super::forms::is_comparison;
-use super::rows::Scans;
-use super::types::{CHOICES, is_arithmetic, is_in, results};
+use super::facts::Scans;
+use super::types::{CHOICES, is_arithmetic, is_comparison, is_in, results};
 use grammar::tree::Expr;
 use grammar::{Result, ensure};
 use schema::SqlType;

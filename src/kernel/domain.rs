@@ -1,9 +1,7 @@
 //! Public domains: constants and values of public tables, what expressions make of them, and conditions over both; each
 //! combination of keys once.
 
-use super::facts::compared_exactly;
-use super::rows::{Column, Rows, Scans, Source, sides};
-use super::stages::Key;
+use super::facts::{Column, Key, Rows, Scans, Source, compared_exactly, sides};
 use grammar::tree::*;
 use grammar::{Result, ensure, refuse};
 use policy::Policy;

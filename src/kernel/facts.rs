@@ -1,9 +1,9 @@
-//! Equalities of columns in every row, and the scans that are at rows of one unit by them.
+//! Facts about scans, their columns and rows: what is equal in every row, and so of one unit.
 
-use grammar::tree::{Col, Expr};
-use policy::{Privacy, Table};
+use grammar::tree::{Col, Expr, Kind, Tree};
+use policy::{Policy, Privacy, Table};
 use schema::SqlType;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A column, or the first of several that is not NULL.
 pub(crate) type Term = Vec<Col>;
@@ -107,4 +107,117 @@ pub(crate) fn compared_exactly(a: Option<&SqlType>, b: Option<&SqlType>) -> bool
     let Some((a, b)) = a.zip(b) else { return false };
     let known = !matches!(a, SqlType::Other { .. });
     known && a == b || is_exact(a) && is_exact(b) || a.is_text() && b.is_text()
+}
+
+/// Certainty that a value is the same where a unit's rows are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Form {
+    /// The value's bytes follow from the unit's rows.
+    One,
+    /// The values that equal it do.
+    Several,
+    /// Nothing is known to.
+    Open,
+}
+
+/// Facts about a column.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Column {
+    /// Type, if it is known.
+    pub ty: Option<SqlType>,
+    /// Equal values are the same ones.
+    pub deterministic: bool,
+    /// The column counts: it is never NULL, and at least 0.
+    pub count: bool,
+    /// The column is a unit's share of rows in a group: a count that the stage before spread
+    /// (`stages::Spread`).
+    pub share: bool,
+    /// The most that one row changes the column by, which adds up integers of rows; and whether
+    /// none lowers it.
+    pub row: Option<(u128, bool)>,
+    /// Whether its bytes follow from rows of the unit.
+    pub form: Form,
+    /// A number without zeros behind the last digit.
+    pub trimmed: bool,
+}
+
+impl Column {
+    pub fn of(ty: Option<SqlType>) -> Self {
+        let (form, trimmed) = (Form::One, false);
+        Self { ty, deterministic: true, count: false, share: false, row: None, form, trimmed }
+    }
+}
+
+/// Rows of a derived table or a stage.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rows {
+    pub columns: Vec<(String, Column)>,
+    /// Columns that are the unit in every row; none where rows are public.
+    pub units: Vec<usize>,
+    /// The unit can be NULL.
+    pub nullable: bool,
+    /// The most rows of one unit.
+    pub bound: Option<u64>,
+}
+
+/// The source of a scan.
+pub(crate) enum Source {
+    /// A table of the policy.
+    Table(usize),
+    /// A derived table, or an earlier stage.
+    Rows(Rows),
+}
+
+/// Part of a FROM.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Part {
+    /// Names of its scans.
+    pub(super) scans: BTreeSet<String>,
+    /// Some of it is private.
+    pub private: bool,
+    /// Terms that are the unit of its rows.
+    pub(super) units: Vec<Term>,
+    /// The unit can be NULL.
+    pub nullable: bool,
+    /// What holds for all of its rows.
+    pub(super) facts: Facts,
+    /// Scans by whose key a row here is fixed.
+    pub(super) anchors: Vec<String>,
+    /// Scans that are at one and the same row in all rows of a unit.
+    pub(super) settled: BTreeSet<String>,
+    /// The most rows of one unit.
+    pub rows: Option<u64>,
+}
+
+/// All scans of a stage that are in sight. No two have one name, so that a name means the same to PostgreSQL.
+pub(crate) struct Scans<'p> {
+    pub(super) policy: &'p Policy,
+    pub(super) all: BTreeMap<String, Source>,
+    /// All of them are public, and read before and without anything private.
+    pub(super) apart: bool,
+}
+
+/// Without its outermost cast.
+pub(crate) fn uncast(e: &Expr) -> &Expr {
+    if let Expr::Cast(x, _) = e { x } else { e }
+}
+
+/// A group key. They are k0, k1, … in each stage.
+pub(crate) struct Key {
+    pub column: Column,
+    /// Equal keys look the same: which unit's spelling comes back does not matter.
+    pub(super) one_form: bool,
+}
+
+/// The sides of joins of these kinds, and what stands in their ON.
+pub(crate) fn sides(tree: &Tree, joined: fn(Kind) -> bool) -> (Vec<&Tree>, Vec<&Expr>) {
+    match tree {
+        Tree::Join(kind, left, right, on) if joined(*kind) => {
+            let ((mut all, mut conditions), (more, others)) = (sides(left, joined), sides(right, joined));
+            all.extend(more);
+            conditions.extend(others.into_iter().chain(on));
+            (all, conditions)
+        }
+        side => (vec![side], Vec::new()),
+    }
 }

@@ -7,28 +7,12 @@
 //! under a collation that takes different texts for equal, nothing is done with it at all. `trim_scale` and their like bring
 //! it to one form. A sum of floats hangs on the order of its rows.
 
-use super::facts::is_exact;
-use super::rows::{Column, Part, Scans, uncast};
-use super::stages::is_canonical_float;
-use super::types::{CHOICES, NUMERIC, is_in};
+use super::facts::{Column, Form, Part, Scans, is_exact, uncast};
+use super::types::{CHOICES, NUMERIC, is_comparison, is_in};
 use grammar::tree::*;
 use grammar::{Result, ensure, refuse};
 use schema::SqlType;
 
-/// Certainty that a value is the same where a unit's rows are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Form {
-    /// The value's bytes follow from the unit's rows.
-    One,
-    /// The values that equal it do.
-    Several,
-    /// Nothing is known to.
-    Open,
-}
-
-/// What looks at nothing of a value but what it equals, and gives one form.
-const COMPARE: &str =
-    "=,<>,<,<=,>,>=,BETWEEN,NOT BETWEEN,IN,NOT IN,IS NULL,IS NOT NULL,IS DISTINCT FROM,IS NOT DISTINCT FROM";
 /// What gives equal numbers for equal numbers, in forms that follow from theirs.
 const PASS: &str = "+ - * % abs float8larger float8smaller numeric_larger numeric_smaller";
 /// What gives one of equal values for equal values, beside [`CHOICES`].
@@ -180,11 +164,6 @@ impl Scans<'_> {
     }
 }
 
-/// Whether a function compares, and looks at nothing but what values equal.
-pub(crate) fn is_comparison(name: &str) -> bool {
-    COMPARE.split(',').any(|n| n == name)
-}
-
 /// What is called, over a window or not.
 fn called(e: &Expr) -> &Expr {
     match e {
@@ -197,4 +176,18 @@ fn called(e: &Expr) -> &Expr {
 fn tells_ties(all: &[Expr]) -> bool {
     let alike = |name: &str| is_in(ALIKE, name) || AGGREGATES.contains(&name);
     !matches!(all.first(), Some(Expr::Call(name, _)) if alike(name))
+}
+
+/// A numeric as a float, which has no -0, or `CASE WHEN x = 0 THEN 0 WHEN x = 'NaN' THEN 'NaN' ELSE x END`.
+pub(crate) fn is_canonical_float(e: &Expr, ty: &SqlType) -> bool {
+    let Expr::Cast(inner, _) = e else { return false };
+    // Of two arguments there is one for numerics alone.
+    if inner.call("round").is_some_and(|args| args.len() == 2) {
+        return true;
+    }
+    let Some((x, cases)) = inner.call("CASE").and_then(<[Expr]>::split_last) else { return false };
+    let same =
+        |c: Expr| [Expr::Call("=".into(), vec![x.clone(), c.clone()]), Expr::Cast(Box::new(c), ty.clone())];
+    let each = [same(Expr::Number("0".into())), same(Expr::Text("NaN".into()))];
+    x.column().is_some() && *cases == each.concat()
 }

@@ -24,10 +24,9 @@ mod tests;
 mod types;
 mod weights;
 
-pub use claim::{Claim, Part};
+pub use claim::{Claim, Part, Weights};
 pub use grammar::Uncertified;
 use policy::Policy;
-pub use weights::Weights;
 
 /// A text, and what one unit can change in its answer. [`certify`] alone makes it, and nobody can change it.
 #[derive(Clone, Debug, PartialEq, Eq)]

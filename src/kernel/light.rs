@@ -11,8 +11,8 @@
 //! the groups under NULL what its rows add, whatever others do: over all groups no more than `most` times what one row adds. It is
 //! one or the other, so that the larger of both bounds is one.
 
-use super::Part;
-use super::rows::{Scans, sides, uncast};
+use super::claim::Part;
+use super::facts::{Scans, sides, uncast};
 use grammar::tree::*;
 use grammar::{Result, ensure, refuse};
 

@@ -4,81 +4,13 @@
 //! Every join with private rows must say in its conditions that the units of both sides are equal, or meet by a path; what
 //! an outer join leaves out is tied to the unit of the row that stays, and a subquery to that of the row around it.
 
-use super::facts::{Facts, Term, compared_exactly, is_exact, term_of, unit_of};
-use super::forms::Form;
+use super::facts::*;
 use super::types::NUMERIC;
 use grammar::tree::*;
 use grammar::{Result, ensure, refuse};
 use policy::{Policy, Privacy, Table};
 use schema::SqlType;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Facts about a column.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Column {
-    /// Type, if it is known.
-    pub ty: Option<SqlType>,
-    /// Equal values are the same ones.
-    pub deterministic: bool,
-    /// The column counts: it is never NULL, and at least 0.
-    pub count: bool,
-    /// The column is a unit's share of rows in a group, spread by `stages::Spread`.
-    pub share: bool,
-    /// The most that one row changes a column of sums by, and whether none lowers it.
-    pub row: Option<(u128, bool)>,
-    /// Whether its bytes follow from rows of the unit.
-    pub form: Form,
-    /// A number without zeros behind the last digit.
-    pub trimmed: bool,
-}
-
-impl Column {
-    pub fn of(ty: Option<SqlType>) -> Self {
-        let (form, trimmed) = (Form::One, false);
-        Self { ty, deterministic: true, count: false, share: false, row: None, form, trimmed }
-    }
-}
-
-/// Rows of a derived table or a stage.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Rows {
-    pub columns: Vec<(String, Column)>,
-    /// Columns that are the unit in every row; none where rows are public.
-    pub units: Vec<usize>,
-    /// The unit can be NULL.
-    pub nullable: bool,
-    /// The most rows of one unit.
-    pub bound: Option<u64>,
-}
-
-/// The source of a scan.
-pub(crate) enum Source {
-    /// A table of the policy.
-    Table(usize),
-    /// A derived table, or an earlier stage.
-    Rows(Rows),
-}
-
-/// Part of a FROM.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Part {
-    /// Names of its scans.
-    scans: BTreeSet<String>,
-    /// Some of it is private.
-    pub private: bool,
-    /// Terms that are the unit of its rows.
-    units: Vec<Term>,
-    /// The unit can be NULL.
-    pub nullable: bool,
-    /// What holds for all of its rows.
-    facts: Facts,
-    /// Scans by whose key a row here is fixed.
-    anchors: Vec<String>,
-    /// Scans that are at one and the same row in all rows of a unit.
-    settled: BTreeSet<String>,
-    /// The most rows of one unit.
-    pub rows: Option<u64>,
-}
 
 impl Rows {
     /// Under the names that a scan gives to its columns.
@@ -102,14 +34,6 @@ impl Part {
         let units = if self.private { &self.units } else { &around.units };
         Self { units: units.clone(), ..self.clone() }
     }
-}
-
-/// All scans of a stage that are in sight. No two have one name, so that a name means the same to PostgreSQL.
-pub(crate) struct Scans<'p> {
-    policy: &'p Policy,
-    all: BTreeMap<String, Source>,
-    /// All of them are public, and read before and without anything private.
-    apart: bool,
 }
 
 impl<'p> Scans<'p> {
@@ -498,30 +422,12 @@ impl<'p> Scans<'p> {
     }
 }
 
-/// Without its outermost cast.
-pub(crate) fn uncast(e: &Expr) -> &Expr {
-    if let Expr::Cast(x, _) = e { x } else { e }
-}
-
 fn times(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     a?.checked_mul(b?)
 }
 
 fn plus(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     a?.checked_add(b?)
-}
-
-/// The sides of joins of these kinds, and what stands in their ON.
-pub(crate) fn sides(tree: &Tree, joined: fn(Kind) -> bool) -> (Vec<&Tree>, Vec<&Expr>) {
-    match tree {
-        Tree::Join(kind, left, right, on) if joined(*kind) => {
-            let ((mut all, mut conditions), (more, others)) = (sides(left, joined), sides(right, joined));
-            all.extend(more);
-            conditions.extend(others.into_iter().chain(on));
-            (all, conditions)
-        }
-        side => (vec![side], Vec::new()),
-    }
 }
 
 /// The table of the policy that is scanned, with ONLY where the policy says so.

@@ -3,38 +3,20 @@
 //! sums over units; and the rows that come back. Each but `g` may be missing. `e` and the rows that
 //! come back follow from the others, to the letter.
 
+use super::claim::{Claim, Part, Weights};
 use super::domain::{Domain, domain};
-use super::facts::compared_exactly;
-use super::forms::Form;
+use super::facts::{Column, Form, Key, Part as Joined, Rows, Scans, Source, compared_exactly};
+use super::forms::is_canonical_float;
 use super::light;
-use super::rows::{Column, Part as Joined, Rows, Scans, Source, table_of};
+use super::rows::table_of;
 use super::sums::{Added, Middle, Over, added, magnitude, sums};
-use super::weights::{self, Weights};
-use super::{Claim, Part};
+use super::weights::{self, Units, listed, order};
 use grammar::parser::Parser;
 use grammar::tree::*;
 use grammar::{Result, ensure, refuse};
 use policy::Policy;
 use schema::SqlType;
 use std::collections::BTreeSet;
-
-/// A group key. They are k0, k1, … in each stage.
-pub(crate) struct Key {
-    pub column: Column,
-    /// Equal keys look the same: which unit's spelling comes back does not matter.
-    one_form: bool,
-}
-
-/// `c`: rows with a unit, keys, and what was added up.
-pub(crate) struct Units {
-    unit: Column,
-    columns: Vec<(String, Column)>,
-    pub keys: Vec<Key>,
-    /// Groups of one unit are at most so many.
-    groups: Option<u64>,
-    /// Rows of units that have at most so many are together in their groups.
-    light: Option<u64>,
-}
 
 /// `g`.
 struct Groups {
@@ -169,20 +151,6 @@ fn keys(by: &[Item], scans: &mut Scans<'_>, part: &Joined) -> Result<Vec<Key>> {
     Ok(out)
 }
 
-/// A numeric as a float, which has no -0, or `CASE WHEN x = 0 THEN 0 WHEN x = 'NaN' THEN 'NaN' ELSE x END`.
-pub(crate) fn is_canonical_float(e: &Expr, ty: &SqlType) -> bool {
-    let Expr::Cast(inner, _) = e else { return false };
-    // Of two arguments there is one for numerics alone.
-    if inner.call("round").is_some_and(|args| args.len() == 2) {
-        return true;
-    }
-    let Some((x, cases)) = inner.call("CASE").and_then(<[Expr]>::split_last) else { return false };
-    let same =
-        |c: Expr| [Expr::Call("=".into(), vec![x.clone(), c.clone()]), Expr::Cast(Box::new(c), ty.clone())];
-    let each = [same(Expr::Number("0".into())), same(Expr::Text("NaN".into()))];
-    x.column().is_some() && *cases == each.concat()
-}
-
 /// `e`, if it is there.
 fn middle(p: &mut Parser, units: &Units, domain: Option<&Domain>) -> Result<Middle> {
     // Where values of a last key are counted, groups are of those before.
@@ -214,32 +182,6 @@ fn middle(p: &mut Parser, units: &Units, domain: Option<&Domain>) -> Result<Midd
     } else {
         Middle::Missing
     })
-}
-
-/// A random order of a unit's groups: by nothing but the seed, the unit and what the keys equal, and without ties. None where
-/// equal values of a type could have different hashes.
-pub(crate) fn order(units: &Units) -> Option<String> {
-    let mut hash = match units.unit.ty.as_ref().is_some_and(SqlType::is_integer) {
-        true => "pg_catalog.hashint8extended(c.u, $1::pg_catalog.int8)".to_owned(),
-        false => "pg_catalog.hashtextextended(c.u::pg_catalog.text, $1::pg_catalog.int8)".to_owned(),
-    };
-    for (i, key) in units.keys.iter().enumerate() {
-        let text = |key: String| {
-            format!("pg_catalog.hashtextextended(COALESCE({key}::pg_catalog.text, ''), {hash})")
-        };
-        hash = match &key.column.ty {
-            Some(t) if t.is_integer() => format!("pg_catalog.hashint8extended(COALESCE(c.k{i}, 0), {hash})"),
-            Some(t) if t.is_float() => format!("pg_catalog.hashfloat8extended(COALESCE(c.k{i}, 0), {hash})"),
-            // One of no scale that has one form was trimmed.
-            Some(SqlType::Numeric { scale }) if scale.is_some() || !key.one_form => {
-                text(format!("pg_catalog.trim_scale(c.k{i})"))
-            }
-            _ if key.column.is_alone() => text(format!("c.k{i}")),
-            _ => return None,
-        };
-    }
-    let keys = (0..units.keys.len()).map(|i| format!(", c.k{i}"));
-    units.unit.is_alone().then(|| hash + &keys.collect::<String>())
 }
 
 /// What of a count enters a share: no sum of a unit's reaches the end of int8.
@@ -282,11 +224,6 @@ fn spread_squares(units: &Units, joined: &str, most: u64) -> String {
         )
     });
     format!("e AS (SELECT c.*{shares} FROM c{joined} WINDOW v AS (PARTITION BY c.u)),")
-}
-
-/// Texts for each of n keys, in a list.
-pub(crate) fn listed(n: usize, one: impl Fn(usize) -> String) -> String {
-    (0..n).map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// `g` over `c` or `e`: sums over units.

@@ -1,9 +1,9 @@
 //! Sums: the most that a row adds, read off the clamp around it; and the change by one unit.
 
-use super::facts::is_exact;
-use super::rows::{Part as Joined, Scans};
+use super::claim::Part;
+use super::facts::{Part as Joined, Scans, is_exact};
+use super::light;
 use super::types::is_in;
-use super::{Part, light};
 use grammar::tree::{Expr, Item};
 use grammar::{Result, refuse};
 use schema::SqlType;

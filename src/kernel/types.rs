@@ -1,8 +1,6 @@
 //! The type of an expression, as far as it is known, and whether equal values of it are the same bytes.
 
-use super::facts::is_exact;
-use super::forms::{Form, is_comparison};
-use super::rows::{Column, Scans};
+use super::facts::{Column, Form, Scans, is_exact};
 use grammar::tree::Expr;
 use schema::SqlType;
 
@@ -32,9 +30,18 @@ const ROUGHLY: &str = "ceil exp floor ln log power round sign sqrt trunc";
 /// Functions that choose among values, which are brought to one type.
 pub(crate) const CHOICES: &str = "COALESCE GREATEST LEAST NULLIF";
 
+/// What looks at nothing of a value but what it equals, and gives one form.
+const COMPARE: &str =
+    "=,<>,<,<=,>,>=,BETWEEN,NOT BETWEEN,IN,NOT IN,IS NULL,IS NOT NULL,IS DISTINCT FROM,IS NOT DISTINCT FROM";
+
 /// Whether a list has this name.
 pub(crate) fn is_in(names: &str, name: &str) -> bool {
     names.split(' ').any(|n| n == name)
+}
+
+/// Whether a function compares, and looks at nothing but what values equal.
+pub(crate) fn is_comparison(name: &str) -> bool {
+    COMPARE.split(',').any(|n| n == name)
 }
 
 /// Whether a name is an operator of arithmetic: which of several binds first is not known.

@@ -10,21 +10,53 @@
 //! nothing is rounded. Else let m be the next whole number: m²s - w² is a whole number above 0, so that m is larger than w/√s by a
 //! part of 1/(2w² + w√s) at least, which is over 10^-13, and what root and quotient are rounded by is under 10^-15.
 
+use super::claim::Weights;
 use super::domain::same_keys;
-use super::stages::{Units, listed, order};
+use super::facts::{Column, Key};
 use grammar::Result;
 use grammar::parser::Parser;
 use schema::SqlType;
 
-/// What a unit adds to the number by which its groups are selected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Weights {
-    /// 1 to each.
-    Units,
-    /// ⌊w/s⌋ to each of s groups.
-    Sum(u64),
-    /// ⌊w/√s⌋ to each of s groups.
-    Squares(u64),
+/// `c`: rows with a unit, keys, and what was added up.
+pub(crate) struct Units {
+    pub(super) unit: Column,
+    pub(super) columns: Vec<(String, Column)>,
+    pub keys: Vec<Key>,
+    /// Groups of one unit are at most so many.
+    pub(super) groups: Option<u64>,
+    /// Rows of units that have at most so many are together in their groups.
+    pub(super) light: Option<u64>,
+}
+
+/// A random order of a unit's groups: by nothing but the seed, the unit and what the keys equal, and without ties. None where
+/// equal values of a type could have different hashes.
+pub(crate) fn order(units: &Units) -> Option<String> {
+    let mut hash = match units.unit.ty.as_ref().is_some_and(SqlType::is_integer) {
+        true => "pg_catalog.hashint8extended(c.u, $1::pg_catalog.int8)".to_owned(),
+        false => "pg_catalog.hashtextextended(c.u::pg_catalog.text, $1::pg_catalog.int8)".to_owned(),
+    };
+    for (i, key) in units.keys.iter().enumerate() {
+        let text = |key: String| {
+            format!("pg_catalog.hashtextextended(COALESCE({key}::pg_catalog.text, ''), {hash})")
+        };
+        hash = match &key.column.ty {
+            Some(t) if t.is_integer() => format!("pg_catalog.hashint8extended(COALESCE(c.k{i}, 0), {hash})"),
+            Some(t) if t.is_float() => format!("pg_catalog.hashfloat8extended(COALESCE(c.k{i}, 0), {hash})"),
+            // One of no scale that has one form was trimmed.
+            Some(SqlType::Numeric { scale }) if scale.is_some() || !key.one_form => {
+                text(format!("pg_catalog.trim_scale(c.k{i})"))
+            }
+            _ if key.column.is_alone() => text(format!("c.k{i}")),
+            _ => return None,
+        };
+    }
+    let keys = (0..units.keys.len()).map(|i| format!(", c.k{i}"));
+    units.unit.is_alone().then(|| hash + &keys.collect::<String>())
+}
+
+/// Texts for each of n keys, in a list.
+pub(crate) fn listed(n: usize, one: impl Fn(usize) -> String) -> String {
+    (0..n).map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// w.

@@ -1,8 +1,9 @@
 //! Why a ledger cannot be opened, and why a debit is refused.
 
-use super::books::{Change, Wrong};
+use super::change::Change;
+use super::faults::{Broken, Mismatch, Wrong};
+use super::percent::percent;
 use super::time::time;
-use super::words::percent;
 use answer::{ClientError, SqlState};
 use dp::Shortfall;
 use dp::{UNITS_PER_ONE, Unpriced};
@@ -65,7 +66,7 @@ pub enum LedgerError {
         /// The file, or the database and schema.
         place: String,
         /// What was found.
-        broken: super::log::Broken,
+        broken: Broken,
     },
     /// Rows that were there before are gone, or others stand in their place.
     #[error(
@@ -84,7 +85,7 @@ pub enum LedgerError {
     },
     /// The mark that is kept outside of the ledger does not fit it.
     #[error(transparent)]
-    Mark(#[from] super::mark::Mismatch),
+    Mark(#[from] Mismatch),
     /// The file has another name, under which it could be served, too.
     #[error(
         "the ledger {0} has more than one name (a hard link): under another one it has another -wal, and would be another \

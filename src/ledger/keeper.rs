@@ -2,8 +2,9 @@
 
 use super::books::{Body, Books, Entry};
 use super::error::LedgerError;
+use super::faults::Mismatch;
 use super::log::{self, Forget, GENESIS, Log, PrivateRead, ReadChange, Tip};
-use super::mark::{Mark, Mismatch, Seen};
+use super::mark::{Mark, Seen};
 use super::reads;
 use policy::LedgerLocation;
 
@@ -176,7 +177,7 @@ impl Keeper {
     /// An entry that is refused may have left a part of itself.
     fn take(
         &mut self,
-        entry: impl FnOnce(&mut Books) -> Result<(), super::books::Wrong>,
+        entry: impl FnOnce(&mut Books) -> Result<(), super::faults::Wrong>,
     ) -> Result<(), LedgerError> {
         let taken = entry(&mut self.books);
         self.stale |= taken.is_err();

@@ -8,13 +8,17 @@
 mod account;
 mod books;
 mod capacity;
+mod change;
 mod entry;
 mod error;
+mod faults;
 mod keeper;
 pub mod log;
 mod mark;
 mod owner;
 mod payment;
+mod percent;
+mod place;
 mod policy_view;
 mod pulse;
 mod reads;
@@ -24,16 +28,19 @@ pub mod words;
 mod writer;
 
 pub use account::{Account, Amount, BudgetState, Counter, Granted};
-pub use books::{BudgetSummary, Change, Head, Line, Share, Wrong};
+pub use books::{BudgetSummary, Head, Line, Share};
 pub use capacity::{Worth, Year, released, usual, usual_of, worth, year, year_of};
+pub use change::Change;
 pub use error::decimal;
 pub use error::{Lack, Lacking, LedgerError, Refusal, StreamEnd};
-pub use mark::{Mismatch, beside};
+pub use faults::{Mismatch, Wrong};
+pub use mark::beside;
 pub use owner::{Missing, Owner, Told, user, verify};
 pub use payment::{Opened, Opens, Payment, Question, Receipt};
+pub use place::ReadPlace;
 pub use policy_view::Terms;
 pub use pulse::Pulse;
-pub use reads::{ReadPlace, ReadTerms, Standing};
+pub use reads::{ReadTerms, Standing};
 pub use recorded::{Deed, Paid as PaidStatement, Recorded, Taken};
 pub use time::{Epoch, time};
 
@@ -68,7 +75,7 @@ pub struct Ledger {
     lease: Duration,
     shelf: u64,
     seen: reads::SharedSeen,
-    held: Arc<reads::Held>,
+    held: Arc<place::Held>,
     pulse: Arc<Pulse>,
     /// Hash of the first entry, which has 128 random bits that no analyst is shown.
     first: [u8; 32],

@@ -8,68 +8,13 @@
 //! It has two slots of one sector each, which are written by turns and have a checksum: of a torn write the other is left.
 
 use super::error::LedgerError;
+use super::faults::Mismatch;
 use super::log::Tip;
 use policy::{GivenFile, LedgerLocation};
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
-
-/// Why a ledger is not served from, though its chain is whole.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Mismatch {
-    /// Nobody knows where it ended.
-    #[error(
-        "{place} has no mark: {mark} {why}, so nothing tells whether its last entries are there. Bring the mark back, if \
-         there is one; or, if this is the newest copy and no other is served, say which entry it must have, by the hash \
-         that `noisegate budget verify` printed last: `noisegate budget mark --policy FILE --hash HASH`; or, if entries \
-         may be missing, `noisegate budget restore --policy FILE --reason \"why\"`"
-    )]
-    Missing {
-        /// The ledger.
-        place: String,
-        /// Where the mark would be.
-        mark: GivenFile,
-        /// "is not there", or what is wrong with it.
-        why: &'static str,
-    },
-    /// The file is not the one that was marked.
-    #[error(
-        "{place} is another file than the one that its mark was made for: a copy. Each of two copies would spend what is \
-         left. Put the original back, with its -wal and -mark; or, if it is gone and this is the newest copy, say which \
-         entry it must have, by the hash that `noisegate budget verify` printed last: `noisegate budget mark --policy \
-         FILE --hash HASH`; or, if entries may be missing, `noisegate budget restore --policy FILE --reason \"why\"`"
-    )]
-    Copy {
-        /// The ledger.
-        place: String,
-    },
-    /// It is that of a ledger with another opening.
-    #[error(
-        "the mark {mark} is that of another ledger than {place}. Put the right ledger back; or move the mark away, if it \
-         is the mark that is wrong"
-    )]
-    Other {
-        /// The ledger.
-        place: String,
-        /// The mark.
-        mark: GivenFile,
-    },
-    /// Entries that were there are not.
-    #[error(
-        "{place} has lost entries: its mark says entry {expected}, and {found}. Was an older copy put back, or the file \
-         moved without its -wal? Nothing is served from it. Put the right one back, with its -wal; or, if it is gone, \
-         have what is missing charged: `noisegate budget restore --policy FILE --reason \"why\"`"
-    )]
-    Behind {
-        /// The ledger.
-        place: String,
-        /// The number in the mark.
-        expected: i64,
-        /// "it ends with entry 7", or what else is wrong.
-        found: String,
-    },
-}
 
 /// Contents of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,14 +2,14 @@
 //! closing, and accepting what a policy forgets. Nothing here runs for a client.
 
 use super::books::{
-    Accepted, Body, Books, BudgetSummary, Change, Close, Closed, End, Entry, Grant, Head, Restore,
-    Terms as BookTerms,
+    Accepted, Body, Books, BudgetSummary, Close, Closed, End, Entry, Grant, Head, Restore, Terms as BookTerms,
 };
+use super::change::Change;
 use super::entry::Charged;
 use super::error::LedgerError;
+use super::faults::Mismatch;
 use super::keeper::Keeper;
 use super::log::Row;
-use super::mark::Mismatch;
 use super::policy_view::Terms;
 use super::time::clock;
 use bigdecimal::BigDecimal;

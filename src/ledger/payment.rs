@@ -1,7 +1,8 @@
 //! What is asked of the books, and what comes of it.
 
 use crate::account::BudgetState;
-use crate::reads::{ReadPlace, ReadTerms};
+use crate::place::ReadPlace;
+use crate::reads::ReadTerms;
 use answer::Identity;
 use dp::Charge;
 use price::Proven;

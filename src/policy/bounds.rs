@@ -1,12 +1,14 @@
 //! What is known of one column: range, grid and public values, from the policy, its CHECKs and its type.
 
+use super::declared::{Bound, Literal};
 use super::error::{At, Findings, Span};
 use super::json_path;
 use super::model::{Column, Domain, Range};
-use super::raw_table::{Bound, Literal, RawColumn};
+use super::raw_table::RawColumn;
 use super::reader::{decimal_text, shorten};
 use super::suggest::suggest;
 use super::time;
+use super::type_name::type_name;
 use bigdecimal::BigDecimal;
 use num_traits::{Signed, Zero};
 use schema::{self, Relation, SqlType};
@@ -33,16 +35,6 @@ impl Display for End {
             Self::Number(n) => write!(f, "{}", n.to_plain_string()),
             Self::Time(t) => write!(f, "{t} microseconds since 2000-01-01"),
         }
-    }
-}
-
-/// A type as an owner calls it.
-pub(super) fn type_name(ty: &SqlType) -> String {
-    match ty {
-        SqlType::Numeric { scale: Some(s) } => format!("numeric with {s} digits after the point"),
-        SqlType::Enum { name, .. } => format!("enum {name}"),
-        SqlType::Other { name, .. } => name.clone(),
-        _ => ty.sql_name().trim_start_matches("pg_catalog.").to_owned(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The policy against the schema: tables, units, keys.
 
 use super::advice;
-use super::bounds::{self, type_name};
+use super::bounds;
 use super::collect;
 use super::error::{At, Findings, PolicyError, PolicyErrors};
 use super::model::{Column, Domain, Policy, Privacy, Table, Unit};
@@ -10,6 +10,7 @@ use super::raw::RawPolicy;
 use super::raw_table::{RawPath, RawTable};
 use super::reader::shorten;
 use super::suggest::suggest;
+use super::type_name::type_name;
 use super::version;
 use num_traits::Signed;
 use schema::{Relation, RelationKind, Schema, SqlType};
@@ -30,7 +31,7 @@ impl RawPolicy {
         self.references(&mut tables, &relations, f);
         let unit = self.unit(&relations, f);
         self.other_ways_to_the_unit(&relations, f);
-        collect::check(self, schema, f);
+        collect::check(&self.collects, self.backend.as_ref(), schema, f);
         // With no error noted, everything below is there; `finish` comes first, so that nothing else is reported.
         advice::advise(self, &tables, f);
         let warnings = findings.finish()?;

@@ -4,10 +4,13 @@ mod check;
 mod column;
 mod encoder;
 mod person;
+mod raw;
 
 pub(super) use check::{add_reports, check};
+pub(super) use column::COLUMN;
+pub(super) use raw::RawCollect;
 
-use super::error::{At, Findings, Span};
+use super::error::{At, Findings};
 use super::keys::{Key, Keys, REQUIRED};
 use super::model::{Backend, Collect, Collected, Encoder, Mode, Role, User, View};
 use super::raw_table::RawTable;
@@ -61,42 +64,6 @@ pub(super) const COLLECT: Keys = Keys {
     ],
     later: &[],
 };
-
-/// Keys of a column.
-pub(super) const COLUMN: Keys = Keys {
-    section: "[collect.NAME] columns.NAME",
-    list: &[
-        Key::of("kind", "`categorical`, `boolean`, `count`, `number` or `set`", REQUIRED, "\"boolean\"")
-            .says("What its values are: one of `values`, true or false, a whole number of `range` whose distribution is asked for, a number of `range` whose sums and averages are, or a list of up to `max_values` of `values`."),
-        Key::of("epsilon", "number, 1e-9 to 1000", REQUIRED, "1.0")
-            .says("ε of one report of this column: whatever its writer says, any report is at most e^ε times as likely as had they said anything else. Columns of a row add up."),
-        Key::of("values", "list of strings", "of `categorical` and `set` only, which need it", "[\"yes\", \"no\"]")
-            .says("All that may be said: the public domain."),
-        Key::of("max_values", "whole number", "of `set` only, which needs it", "2")
-            .says("How many values one set has at most. Errors of estimates grow with it: one of so many is drawn, and told."),
-        Key::of("range", "two numbers", "of `count` and `number` only, which need it", "[0, 10]")
-            .says("The least and the largest number that may be said: of a `count` whole ones, at most 10,000 from one to the other; a `number` outside is cut to the nearer end."),
-        Key::of("grid", "number", "1, of `number` only", "0.5")
-            .says("Numbers are rounded to steps of this size from the low end of `range`."),
-        Key::of("other", "string", "such a value is an error", "\"other\"")
-            .says("One of `values`, that stands for whatever is none of them."),
-        Key::of("missing", "boolean", "false", "true")
-            .says("It may be NULL, which is then one more value of the domain: whether somebody answered is randomised as what they answered is."),
-        Key::of("randomiser", "`auto`, `response`, `unary`, `hadamard`; of a `number` `auto`, `rounding`, `piecewise`", "\"auto\"", "\"response\"")
-            .says("How it is randomised; `auto` takes what has the least error: k-ary randomised response for few values, Hadamard response for many; optimised unary encoding has up to 256 values. [collecting.md](collecting.md) tells them apart."),
-    ],
-    later: &[],
-};
-
-/// One, as its text alone says it, and where.
-#[derive(Clone, Debug)]
-pub(super) struct RawCollect {
-    pub collect: Collect,
-    /// Its name.
-    pub span: Span,
-    /// Its columns.
-    pub columns: Vec<Span>,
-}
 
 /// `tables` and `views`: whose names are taken; `base`: where relative paths begin.
 pub(super) fn collects(

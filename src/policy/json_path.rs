@@ -1,12 +1,12 @@
 //! `columns.NAME.paths`: the members of a jsonb column that analysts may read, each like a column.
 
-use super::bounds::type_name;
+use super::declared::{Bound, Literal, range, values};
 use super::error::{At, Findings, Span};
 use super::keys::{Key, Keys};
 use super::model::JsonPath;
-use super::raw_table::{Bound, Literal, RawColumn};
+use super::raw_table::{RawColumn, RawJsonPath};
 use super::reader::{Section, shorten};
-use super::tables::{range, values};
+use super::type_name::type_name;
 use schema::SqlType;
 use toml::Spanned;
 use toml::de::DeValue;
@@ -28,14 +28,6 @@ pub(super) const PATH: Keys = Keys {
     ],
     later: &[],
 };
-
-/// One path, as its text alone says it.
-#[derive(Clone, Debug)]
-pub(super) struct RawJsonPath {
-    pub path: At<String>,
-    pub values: Option<At<Vec<At<Literal>>>>,
-    pub range: Option<At<(Bound, Bound)>>,
-}
 
 /// Reads `paths = { "device.os" = { values = […] } }`.
 pub(super) fn read(shown: &str, value: &Spanned<DeValue<'_>>, f: &mut Findings) -> Vec<RawJsonPath> {

@@ -3,12 +3,12 @@
 //! Soundness rule 7: the columns referred to hold a usable key of the other table, so that each row refers to at most
 //! one row, and belongs to at most one unit. Rows that refer to none belong to nobody.
 
-use super::bounds::type_name;
 use super::error::{At, Findings};
 use super::model::{Policy, Privacy, Table, UnitPath};
 use super::raw_table::{RawPath, RawTable};
 use super::reader::shorten;
 use super::suggest::suggest;
+use super::type_name::type_name;
 use schema::{Column, Relation, SqlType};
 
 /// What to write.

@@ -1,9 +1,8 @@
 //! A table of the policy as its text alone says it.
 
+use super::declared::{Bound, Literal};
 use super::error::{At, Span};
-use super::json_path::RawJsonPath;
 use bigdecimal::BigDecimal;
-use toml::value::Datetime;
 
 /// `[table.name]`
 #[derive(Clone, Debug)]
@@ -37,25 +36,18 @@ pub(super) struct RawColumn {
     pub paths: Vec<RawJsonPath>,
 }
 
-/// An end of a range.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Bound {
-    Number(BigDecimal),
-    Time(Datetime),
-}
-
-/// A listed value.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Literal {
-    Text(String),
-    Integer(BigDecimal),
-    Boolean(bool),
-}
-
 /// One step, as it is written.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RawPath {
     pub columns: Vec<String>,
     pub table: String,
     pub key: Vec<String>,
+}
+
+/// One path, as its text alone says it.
+#[derive(Clone, Debug)]
+pub(super) struct RawJsonPath {
+    pub path: At<String>,
+    pub values: Option<At<Vec<At<Literal>>>>,
+    pub range: Option<At<(Bound, Bound)>>,
 }

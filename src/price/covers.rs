@@ -1,6 +1,6 @@
 //! Whether noise is for at least what was proven.
 
-use super::Proof;
+use super::proof::Proof;
 use dp::{Distribution, Noise, Spec, Weights};
 use kernel::Part;
 

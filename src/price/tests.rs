@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
-use dp::{Distribution, Noise, Notion};
+use dp::{Distribution, Noise, Notion, Sensitivity};
+use kernel::Part;
 
 fn proof(parts: Vec<Part>, l0: u64) -> Proof {
     Proof { l0, weights: kernel::Weights::Units, parts, public: true, selects: false, keys: 1 }

@@ -1,11 +1,12 @@
 //! The statements of one database: those that run, the latest that ran, and what is added up of all.
 
+use crate::asked::{Ended, Price};
 use crate::outcome::Outcome;
 use crate::stage::{Stage, Stages};
 use crate::tally::{Refusals, Tallies, Tally};
 use crate::totals::Totals;
 use crate::trace::Tracer;
-use crate::work::{Ended, Price, State, Work};
+use crate::work::{State, Work};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};

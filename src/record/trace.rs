@@ -1,8 +1,8 @@
 //! Traces of statements that have ended, with every turn of their way, for collectors elsewhere.
 
+use crate::asked::{Asked, Ended, Price};
 use crate::outcome::Outcome;
 use crate::stage::{Stage, Stages};
-use crate::work::{Asked, Ended, Price};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -1,70 +1,14 @@
-//! A statement while it runs, and what is known of it afterwards. Code that works on it finds it by
-//! its task, as events find their span: nothing between the wire and the database has to hand it
-//! on.
+//! A statement: what is known of it while it runs, and afterwards.
 
-use crate::held::{held, holding};
+use crate::asked::{Asked, Ended, Price, Share};
 use crate::outcome::Outcome;
-use crate::recorder::Recorder;
 use crate::stage::{Progress, Stage, Stages};
 use crate::trace::{TURNS, Traced, Turn};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-tokio::task_local! {
-    /// The statement that this task works on.
-    static NOW: Arc<Work>;
-}
-
 /// Bytes of a text that are kept.
 const TEXT: usize = 2_000;
-
-/// Facts about a statement when it begins.
-#[derive(Clone, Debug)]
-pub struct Asked {
-    /// The user.
-    pub user: String,
-    /// In which database, where there are several.
-    pub database: Option<String>,
-    /// The session's number, by which the client cancels.
-    pub session: i32,
-    /// Kind of the statement (`query`, `explain`).
-    pub class: &'static str,
-    /// Text of the statement, where the policy keeps texts; it is cut.
-    pub text: Option<String>,
-    /// Times of stages before it: it was parsed, it was bound.
-    pub before: Stages,
-}
-
-/// Share of a budget that a payment took.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Share {
-    /// The budget's name.
-    pub budget: String,
-    /// The part of its limit, from 0 to 1.
-    pub part: f64,
-}
-
-/// A payment.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Price {
-    /// The name of the price.
-    pub epsilon: String,
-    /// The ledger's entry.
-    pub entry: i64,
-    /// Shares of each budget that pays.
-    pub shares: Vec<Share>,
-}
-
-/// The end of a statement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// With its last row.
-    Done,
-    /// With an error: the SQLSTATE, and why in words without the analyst's own ([`crate::reason`]).
-    Error(String, String),
-    /// The client went away first.
-    Early,
-}
 
 /// A statement.
 #[derive(Debug)]
@@ -103,7 +47,7 @@ impl State {
 }
 
 impl Work {
-    fn new(mut asked: Asked, traced: bool) -> Self {
+    pub(crate) fn new(mut asked: Asked, traced: bool) -> Self {
         if let Some(text) = &mut asked.text
             && text.len() > TEXT
         {
@@ -162,7 +106,7 @@ impl Work {
     }
 
     /// Goes on to a stage; None once it has ended: what is done for whoever has gone is nobody's time.
-    fn turn(&self, stage: Stage) -> Option<Stage> {
+    pub(crate) fn turn(&self, stage: Stage) -> Option<Stage> {
         let mut state = self.state();
         match state.ended {
             None => {
@@ -184,6 +128,19 @@ impl Work {
         }
     }
 
+    /// Ends the statement; false where it has ended before.
+    pub(crate) fn end(&self, ended: Ended, rows: u64) -> bool {
+        let mut state = self.state();
+        if state.ended.is_some() {
+            return false;
+        }
+        let now = Instant::now();
+        self.note(&mut state, now);
+        state.rows = rows;
+        state.ended = Some((ended, now));
+        true
+    }
+
     /// Once it has ended, with every turn of its way, where statements are traced. Its turns go with it.
     pub(crate) fn traced(&self, database: &Arc<str>) -> Option<Traced> {
         let mut state = self.state();
@@ -200,114 +157,5 @@ impl Work {
             prices: state.prices.clone(),
             rows: state.rows,
         })
-    }
-}
-
-/// A statement that runs. It ends with [`Self::end`], or early when this goes.
-#[derive(Debug)]
-pub struct Running {
-    work: Arc<Work>,
-    id: u64,
-    recorder: Arc<Recorder>,
-}
-
-impl Running {
-    /// Begins one.
-    pub fn begin(recorder: &Arc<Recorder>, asked: Asked) -> Self {
-        let work = Arc::new(Work::new(asked, recorder.is_traced()));
-        Self { id: recorder.began(&work), work, recorder: recorder.clone() }
-    }
-
-    /// Has a future work on it.
-    pub async fn working<F: Future>(&self, work: F) -> F::Output {
-        NOW.scope(self.work.clone(), work).await
-    }
-
-    /// Notes that rows flow: from now on it is at the client's pace.
-    pub fn sends(&self) {
-        self.work.turn(Stage::Send);
-    }
-
-    /// Ends it, once.
-    pub fn end(&self, ended: Ended, rows: u64) {
-        let mut state = self.work.state();
-        if state.ended.is_some() {
-            return;
-        }
-        let now = Instant::now();
-        self.work.note(&mut state, now);
-        state.rows = rows;
-        state.ended = Some((ended, now));
-        drop(state);
-        self.recorder.ended(self.id, &self.work);
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let rows = self.work.state().rows;
-        self.end(Ended::Early, rows);
-    }
-}
-
-/// The statement of this task is in a stage until this goes; then it is in the one before again.
-#[must_use]
-pub struct Step(Option<(Arc<Work>, Stage)>);
-
-impl Drop for Step {
-    fn drop(&mut self) {
-        if let Some((work, before)) = self.0.take() {
-            work.turn(before);
-        }
-    }
-}
-
-/// The statement of this task, if it has one, goes on to a stage.
-pub fn step(stage: Stage) -> Step {
-    let now = NOW.try_with(Arc::clone).ok();
-    Step(now.and_then(|work| work.turn(stage).map(|before| (work, before))))
-}
-
-/// Notes the outcome of the statement of this task. A statement that is paid for in part is paid
-/// for.
-pub fn answered(outcome: Outcome) {
-    let _ = NOW.try_with(|work| {
-        let mut state = work.state();
-        if state.answered != Some(Outcome::Fresh) {
-            state.answered = Some(outcome);
-        }
-    });
-}
-
-/// The statement of this task was paid for, whether or not somebody still waits for it.
-pub fn paid(price: Price) {
-    answered(Outcome::Fresh);
-    let _ = NOW.try_with(|work| work.state().prices.push(price));
-}
-
-/// Releases of the statement of this task were looked for among kept answers.
-pub fn looked(found: usize, missing: usize) {
-    let _ = NOW.try_with(|work| {
-        let looked = &mut work.state().looked;
-        looked.0 += found as u64;
-        looked.1 += missing as u64;
-    });
-}
-
-/// A future that works on the statement of this task in another one.
-pub fn inherited<F: Future>(work: F) -> impl Future<Output = F::Output> {
-    let now = NOW.try_with(Arc::clone).ok();
-    let held = held();
-    async move {
-        let work = async {
-            match now {
-                Some(now) => NOW.scope(now, work).await,
-                None => work.await,
-            }
-        };
-        match held {
-            Some(held) => holding(held, work).await,
-            None => work.await,
-        }
     }
 }

@@ -1,8 +1,9 @@
 //! Private groups as their rows come in: each is kept or let go at once, so that neither time nor memory nor any limit is of all
 //! groups that there are, which would be a count of private rows (soundness rule 51).
 
-use super::within::Groups;
-use super::{Exact, Raw, ReleaseError, decode_integer};
+use crate::error::ReleaseError;
+use crate::exact::{Exact, Raw, decode_integer};
+use crate::groups::{self, Groups};
 use bytes::Bytes;
 use dp::{EntropyError, Sampler, SecureRng, Selection, Spec};
 use ledger::Receipt;
@@ -104,7 +105,7 @@ pub fn arriving(
             }
             (None, None, Some(Groups::Released(columns))) => {
                 let rows = columns.first().map_or(0, Vec::len);
-                let groups = (0..rows).map(|row| super::within::key(columns, row)).collect();
+                let groups = (0..rows).map(|row| groups::key(columns, row)).collect();
                 Some(Decides::Released { keys, groups })
             }
             (None, None, None) => None,

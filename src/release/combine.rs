@@ -2,7 +2,7 @@
 //!
 //! Post-processing: it sees what was released, and the public parameters of its noise.
 
-use super::Noisy;
+use crate::noisy::Noisy;
 use dp::{Distribution, Spec};
 
 /// The least variance, in grid units, beside which rounding to the grid once more (a variance of at most 1/4 of a grid unit

@@ -1,7 +1,9 @@
 //! Points that are chosen in each group: exact counts of cells in, and of each group only which points were chosen.
 
-use super::within::{key, rows_of};
-use super::{Exact, Noisy, ReleaseError};
+use crate::error::ReleaseError;
+use crate::exact::Exact;
+use crate::groups::{key, rows_of};
+use crate::noisy::Noisy;
 use bytes::Bytes;
 use dp::{Entropy, Points, PointsError};
 

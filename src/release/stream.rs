@@ -1,7 +1,9 @@
 //! Questions to a sparse vector stream: exact integers in, and of each group only whether it passed its threshold, with
 //! what the stream tells of a number that did.
 
-use super::{Exact, Noisy, ReleaseError};
+use crate::error::ReleaseError;
+use crate::exact::Exact;
+use crate::noisy::{Noisy, pick};
 use dp::sparse::{Evidence, OpenError, Outcome, Plan, Question, SENSITIVITY, Stream, Test};
 use dp::{DpError, Entropy};
 use kernel::Part;
@@ -111,7 +113,7 @@ impl Instance {
                 Evidence::Answer(margin) | Evidence::Gap(margin) => question.value(margin),
             });
         }
-        let keys = keys.iter().map(|column| super::pick(column, &passed)).collect();
+        let keys = keys.iter().map(|column| pick(column, &passed)).collect();
         Ok((Noisy { keys, rows: passed.len(), values: vec![numbers] }, told))
     }
 }

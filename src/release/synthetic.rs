@@ -1,7 +1,9 @@
 //! Answers from rows that are made up: exact, since nobody is in them.
 
 use super::points::{count, empty, integer, push};
-use super::{Noisy, ReleaseError, numeric, pick};
+use crate::error::ReleaseError;
+use crate::noisy::{Noisy, pick};
+use crate::numeric;
 use bytes::Bytes;
 use dp::{Pick, Points, Spec};
 use std::collections::BTreeMap;

@@ -1,17 +1,21 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 use super::*;
 use crate::testing::SeededRng;
-use answer::Identity;
-use bytes::{Buf, BufMut, BytesMut};
+use crate::within::Within;
+use answer::{Identity, SqlState};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dp::quantile::Selector;
 use dp::{
-    DiscreteLaplace, Distribution, Noise, Notion, Outline, Pick, Points, Preference, Ratio, Selection, choose,
+    DiscreteLaplace, Distribution, DpError, Noise, Notion, Outline, Pick, Points, Preference, Ratio,
+    Selection, choose,
 };
-use kernel::Part;
 use kernel::Weights::{Squares, Sum, Units};
+use kernel::{Certified, Part};
 use ledger::{Ledger, Terms};
 use policy::{Accounting, Budget, LedgerLocation, Scope};
+use postgres_types::Type;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio_postgres::Row;
 use within::Groups;
 
 /// A ledger with room for everything, and the receipt of one charge.

@@ -1,6 +1,8 @@
 //! The groups with the greatest counts: exact counts of all public groups in, and of those that are chosen noisy ones.
 
-use super::{Exact, Noisy, ReleaseError, pick};
+use crate::error::ReleaseError;
+use crate::exact::Exact;
+use crate::noisy::{Noisy, pick};
 use dp::topk::TopK;
 use dp::{Entropy, Spec};
 

@@ -6,27 +6,15 @@
 //! than of all. Of other groups nothing is told, nor which there are; a given group that the fetch
 //! does not have is an empty one.
 
-use super::{Exact, Noisy, ReleaseError, points};
+use crate::error::ReleaseError;
+use crate::exact::Exact;
+use crate::groups::rows_of;
+use crate::noisy::Noisy;
+use crate::points;
 use bytes::Bytes;
 use dp::{Entropy, Spec};
-use std::collections::HashMap;
 
-/// In which groups, where those of a fetch are private and it does not count their units.
-pub struct Within {
-    /// The groups.
-    pub groups: Groups,
-    /// The least point, as an int8, and the number of points, one after the other, where points are
-    /// chosen.
-    pub grid: Option<(i64, usize)>,
-}
-
-/// Groups that are released.
-pub enum Groups {
-    /// Groups that the part at this place selects, which is released before.
-    Of(usize),
-    /// Groups that were released earlier: a column for each key.
-    Released(Vec<Vec<Option<Bytes>>>),
-}
+pub use crate::groups::{Groups, Within};
 
 /// Releases one part in groups that are released; `before`: what was released of the parts before it.
 pub(super) fn perturb(
@@ -62,29 +50,4 @@ fn add_noise(
     });
     let values = columns.collect::<Result<_, ReleaseError>>()?;
     Ok(Noisy { keys: groups.to_vec(), values, rows: own.len() })
-}
-
-/// The key of a row.
-pub(super) fn key(columns: &[Vec<Option<Bytes>>], row: usize) -> Vec<Option<Bytes>> {
-    columns.iter().map(|column| column.get(row).cloned().flatten()).collect()
-}
-
-/// The rows of each of these groups, by their keys; rows of other groups are dropped unlooked at.
-pub(super) fn rows_of(
-    groups: &[Vec<Option<Bytes>>],
-    keys: &[Vec<Option<Bytes>>],
-    rows: usize,
-) -> Result<Vec<Vec<usize>>, ReleaseError> {
-    if groups.len() != keys.len() {
-        return Err(ReleaseError::Shape);
-    }
-    let known = groups.first().map_or(0, Vec::len);
-    let places: HashMap<Vec<Option<Bytes>>, usize> = (0..known).map(|row| (key(groups, row), row)).collect();
-    let mut own: Vec<Vec<usize>> = vec![Vec::new(); known];
-    for row in 0..rows {
-        if let Some(list) = places.get(&key(keys, row)).and_then(|place| own.get_mut(*place)) {
-            list.push(row);
-        }
-    }
-    Ok(own)
 }

@@ -1,7 +1,7 @@
 //! Names, and the relations that they stand for: the tables of the policy, and `noisegate.*`.
 
 use super::ast::{Own, Source};
-use super::resolve::Estimates;
+use super::estimates::Estimates;
 
 /// A relation that a name in FROM may stand for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,6 +8,7 @@ pub mod catalog;
 pub mod command;
 pub mod constants;
 mod depth;
+mod estimates;
 pub mod functions;
 pub mod insert;
 mod lines;
@@ -21,6 +22,7 @@ pub mod session;
 pub mod spend;
 pub mod statement;
 pub mod text_size;
+mod types;
 pub mod weight;
 
 pub use answer::Control;

@@ -6,8 +6,8 @@ use super::lines::Lines;
 use super::names::fold;
 use super::parse::Parsed;
 use super::read_only::read_only;
-use super::resolve::{cast_type, element_type};
 use super::session::{self, SessionStatement};
+use super::types::{cast_type, element_type};
 use answer::{ClientError, Control, SqlState};
 use sqlparser::ast::{self, Statement as S};
 

@@ -100,7 +100,7 @@ pub struct Store {
 struct Shared {
     memory: memory::Memory,
     flights: Arc<single_flight::Flights>,
-    epochs: epoch::EpochCache,
+    epochs: Arc<epoch::EpochCache>,
     listener: notify::Listener,
 }
 
@@ -148,7 +148,7 @@ impl Store {
     pub fn listen(&self, backend: &Arc<Backend>, ledger: &Ledger) {
         let channel = self.cache.notify.as_deref().filter(|_| self.cache.enabled);
         let channel = channel.map(|channel| (channel, self.cache.notify_interval));
-        notify::listen(&self.shared, backend, ledger, channel);
+        notify::listen(&self.shared.listener, &self.shared.epochs, backend, ledger, channel);
     }
 
     /// Ends the epoch.

@@ -1,6 +1,6 @@
 //! `cache.notify`: a load job says by NOTIFY that the data is new.
 
-use super::Shared;
+use super::epoch::EpochCache;
 use backend::Backend;
 use ledger::Ledger;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -24,12 +24,13 @@ impl Drop for Listener {
 
 /// Hears this channel from now on, and no other.
 pub(super) fn listen(
-    shared: &Arc<Shared>,
+    listener: &Listener,
+    epochs: &Arc<EpochCache>,
     backend: &Arc<Backend>,
     ledger: &Ledger,
     channel: Option<(&str, Duration)>,
 ) {
-    let mut listener = shared.listener.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut listener = listener.0.lock().unwrap_or_else(PoisonError::into_inner);
     if listener.as_ref().map(|(name, pause, _)| (name.as_str(), *pause)) == channel {
         return;
     }
@@ -39,13 +40,19 @@ pub(super) fn listen(
     let (Some((channel, pause)), Ok(runtime)) = (channel, tokio::runtime::Handle::try_current()) else {
         return;
     };
-    let hearing = hear(Arc::downgrade(shared), backend.clone(), ledger.clone(), channel.to_owned(), pause);
+    let hearing = hear(Arc::downgrade(epochs), backend.clone(), ledger.clone(), channel.to_owned(), pause);
     *listener = Some((channel.to_owned(), pause, runtime.spawn(hearing).abort_handle()));
 }
 
 /// Any login of the database may send a NOTIFY, and every end of an epoch makes everybody's answers cost again: so between
 /// two that are heard there is a pause, and what comes meanwhile counts as one when it is over.
-async fn hear(shared: Weak<Shared>, backend: Arc<Backend>, ledger: Ledger, channel: String, pause: Duration) {
+async fn hear(
+    epochs: Weak<EpochCache>,
+    backend: Arc<Backend>,
+    ledger: Ledger,
+    channel: String,
+    pause: Duration,
+) {
     let mut last: Option<Instant> = None;
     loop {
         match backend.listen(&channel).await {
@@ -64,8 +71,8 @@ async fn hear(shared: Weak<Shared>, backend: Arc<Backend>, ledger: Ledger, chann
                         let _ = listening.heard_meanwhile();
                     }
                     last = Some(Instant::now());
-                    let Some(shared) = shared.upgrade() else { return };
-                    end(&shared, &ledger, &channel).await;
+                    let Some(epochs) = epochs.upgrade() else { return };
+                    end(&epochs, &ledger, &channel).await;
                 }
                 tracing::warn!(
                     %channel,
@@ -81,13 +88,13 @@ async fn hear(shared: Weak<Shared>, backend: Arc<Backend>, ledger: Ledger, chann
 }
 
 /// Ends the epoch once for all proxies that heard the same: each reads its number, waits a moment, and ends that one.
-async fn end(shared: &Shared, ledger: &Ledger, channel: &str) {
+async fn end(epochs: &EpochCache, ledger: &Ledger, channel: &str) {
     let ended = async {
         let heard = ledger.epoch().await?;
         let mut byte = [0];
         let jitter = getrandom::fill(&mut byte).map_or(0, |()| u64::from(byte[0] % 100));
         tokio::time::sleep(Duration::from_millis(50 + jitter)).await;
-        shared.epochs.end(ledger, heard.number, "NOTIFY", &format!("channel {channel:?}")).await
+        epochs.end(ledger, heard.number, "NOTIFY", &format!("channel {channel:?}")).await
     };
     match ended.await {
         Ok(()) => tracing::info!(%channel, "the data is new: kept answers have ended"),

@@ -18,24 +18,24 @@ pub struct Fingerprint {
 
 /// A quick check that the fingerprint is right, without computing it.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Quick {
+pub(crate) struct Quick {
     /// `; LOCK TABLE …`, or nothing.
-    pub(in super::super) lock: String,
+    pub(crate) lock: String,
     /// No table is without a lock.
-    pub(in super::super) locks_all: bool,
+    pub(crate) locks_all: bool,
     /// Gives the versions of all catalog rows that the fingerprint rests on.
-    pub(in super::super) versions: String,
+    pub(crate) versions: String,
     /// Gives the versions of those that the lock does not hold.
-    pub(in super::super) rest: String,
+    pub(crate) rest: String,
     /// The fingerprint, or NULL if a table may have had a child for a while.
-    pub(in super::super) settled: String,
+    pub(crate) settled: String,
     /// The versions and the rest with which it was last right. Shared by all who check it.
-    pub(in super::super) known: Arc<Mutex<(String, String)>>,
+    pub(crate) known: Arc<Mutex<(String, String)>>,
 }
 
 impl Quick {
     /// Remembers the versions that this transaction sees, in which the fingerprint is right. Gives the rest.
-    pub(in super::super) async fn learn(&self, client: &Client) -> Result<Option<String>, Error> {
+    pub(crate) async fn learn(&self, client: &Client) -> Result<Option<String>, Error> {
         let (versions, rest) =
             (client.query(&self.versions, &[]).await?, client.query(&self.rest, &[]).await?);
         let (Some(versions), Some(rest)) = (value(&versions)?, value(&rest)?) else { return Ok(None) };
@@ -51,7 +51,7 @@ impl Fingerprint {
         Self { sql: sql.into(), expected: expected.into(), quick: None }
     }
 
-    pub(in super::super) fn with_quick(self, quick: Quick) -> Self {
+    pub(crate) fn with_quick(self, quick: Quick) -> Self {
         Self { quick: Some(quick), ..self }
     }
 

@@ -1,7 +1,7 @@
 //! Relations behind relations: partitions, children, and the tables that views read. Two policies
 //! that name different relations may reach the same rows.
 
-use super::IntrospectError;
+use super::error::IntrospectError;
 use tokio_postgres::Client;
 
 /// Each of these relations with every relation whose rows it shows, itself among them.

@@ -2,7 +2,8 @@
 //! queries that give the versions of the catalog rows it is computed from.
 
 use super::super::fetch::{Fingerprint, Quick};
-use super::{IntrospectError, fingerprint_sql};
+use super::error::IntrospectError;
+use super::texts::fingerprint_sql;
 use tokio_postgres::Client;
 
 /// Objects that initdb made have smaller OIDs, and no command alters what the fingerprint has of them.

@@ -4,6 +4,7 @@
 
 mod config;
 mod deliver;
+mod running;
 
 use crate::cli::memory;
 use crate::cli::print::hex;
@@ -16,6 +17,7 @@ use axum::{Extension, Router};
 use config::Config;
 use dp::SecureRng;
 use encode::Message;
+use running::Running;
 use sha2::{Digest, Sha256};
 use shuffler::{Spool, SpoolError, Writers};
 use std::error::Error;
@@ -42,12 +44,6 @@ pub struct Args {
 const LONGEST: usize = 4 << 20;
 /// Between two looks at what may go out.
 const TICK: Duration = Duration::from_secs(1);
-
-struct Running {
-    config: Config,
-    spool: Mutex<Spool>,
-    writers: Mutex<Writers>,
-}
 
 /// What a panic left is whole: transactions were rolled back.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

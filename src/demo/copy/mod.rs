@@ -18,7 +18,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use package::MAJORS;
-pub(super) use place::whoami;
 
 /// Holds the digest of the copy beside it; written last.
 const DIGEST: &str = "noisegate-digest";

@@ -3,6 +3,7 @@
 
 use super::Error;
 use crate::folder::{may_pass, server_user};
+use crate::user::whoami;
 use std::fs::{DirBuilder, Permissions};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -30,12 +31,6 @@ pub(super) fn folder() -> Result<PathBuf, Error> {
         why.push("neither XDG_CACHE_HOME nor HOME is set".to_owned());
     }
     Err(Error::NoCopy { why })
-}
-
-/// User id of this process, without a call of getuid.
-pub fn whoami() -> Result<u32, Error> {
-    let own = std::fs::metadata("/proc/self").map_err(Error::io("cannot find out who runs noisegate"))?;
-    Ok(own.uid())
 }
 
 fn prepare(cache: &Path, uid: u32) -> Result<PathBuf, String> {

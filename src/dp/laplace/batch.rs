@@ -5,7 +5,7 @@
 //! G div 2^J, which is geometric with ratio q^(2^J) and independent of those below. Each lane of a machine word is one
 //! variable, each digit one comparison of random planes with the digits of its probability ([`Expansion`]).
 
-use super::DiscreteLaplace;
+use super::distribution::DiscreteLaplace;
 use crate::exp::{PRECISION, exp_neg, shift_ceil};
 use crate::expansion::{Expansion, Form, READY};
 use crate::{Entropy, EntropyError};

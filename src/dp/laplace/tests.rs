@@ -3,6 +3,7 @@ use super::*;
 use crate::decision_tree::{Script, enumerate};
 use crate::exp::{exp_neg, one};
 use crate::testing::SeededRng;
+use crate::{DpError, Ratio};
 use num_bigint::BigUint;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 use std::collections::BTreeMap;

@@ -1,6 +1,9 @@
 //! Ends of an interval around a quantile: points that lie, so often as is wanted, at or below it, and at or above.
 
-use super::{Quantile, Ranks, Selector, inset};
+use super::extreme::inset;
+use super::ranks::Ranks;
+use super::selector::Selector;
+use super::single::Quantile;
 use crate::{DpError, Entropy, EntropyError, Guarantee, Ratio};
 
 /// An end of a range.

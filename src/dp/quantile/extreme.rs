@@ -1,6 +1,7 @@
 //! The least and the greatest value as quantiles a few rows inside.
 
-use super::{Ranks, Selector, factor, scores};
+use super::ranks::{Ranks, scores};
+use super::selector::{Selector, factor};
 use crate::{DpError, Entropy, EntropyError, Guarantee, Ratio};
 
 /// Which end.

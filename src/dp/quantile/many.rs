@@ -2,7 +2,9 @@
 //!
 //! Kaplan, Schnapp and Stemmer, "Differentially Private Approximate Quantiles" (2022), Algorithm 1.
 
-use super::{Ranks, Selector, factor, fraction, scores};
+use super::ranks::{Ranks, scores};
+use super::selector::{Selector, factor};
+use super::single::fraction;
 use crate::{DpError, Entropy, EntropyError, Guarantee, Ratio, split};
 
 /// m quantiles, at the price of ⌈log₂(m+1)⌉.

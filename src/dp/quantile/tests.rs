@@ -1,7 +1,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 use super::many::Part;
+use super::selector::factor;
 use super::*;
 use crate::testing::SeededRng;
+use crate::{Entropy, EntropyError, Guarantee, Ratio};
 use std::collections::BTreeMap;
 
 fn float(r: &Ratio) -> f64 {

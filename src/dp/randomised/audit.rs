@@ -1,7 +1,7 @@
 //! For tests: everything a randomiser can say of each value, with exact masses, and how far these are apart.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use super::Digits;
+use super::digits::Digits;
 use crate::decision_tree::{Script, enumerate};
 use crate::exp::{PRECISION, exp_neg};
 use crate::{EntropyError, Ratio};

@@ -1,7 +1,8 @@
 //! Randomisers of a bounded number of each unit, of which the average is wanted.
 
+use super::digits::{DIGITS, Digits};
+use super::epsilon::{float, usable};
 use super::oracle::RandomiseError;
-use super::{DIGITS, Digits, float, usable};
 use crate::bernoulli::uniform_below;
 use crate::expansion::{Expansion, Form};
 use crate::{DpError, Entropy, Guarantee, Ratio};

@@ -1,6 +1,8 @@
 //! Frequency oracles: how many units have each value of a public domain, from reports that hide which one each has.
 
-use super::{DIGITS, Digits, RandomisedResponse, float, usable};
+use super::digits::{DIGITS, Digits};
+use super::epsilon::{float, usable};
+use super::response::{RandomisedResponse, deviation};
 use crate::expansion::{Expansion, Form};
 use crate::{DpError, Entropy, EntropyError, Guarantee, Ratio};
 
@@ -270,12 +272,6 @@ impl Oracle {
     pub fn deviation(&self, n: u64, count: u64) -> f64 {
         deviation(self.probabilities(), n, count)
     }
-}
-
-/// √(count·p(1-p) + (n-count)·q(1-q))/(p-q) (Wang et al. 2017, equation 2).
-pub(super) fn deviation((p, q): (f64, f64), n: u64, count: u64) -> f64 {
-    let (with, without) = (count as f64, n.saturating_sub(count) as f64);
-    (with * p * (1.0 - p) + without * q * (1.0 - q)).sqrt() / (p - q)
 }
 
 /// 1 where an odd number of bits is set: an entry -1 of Sylvester's Hadamard matrix.

@@ -1,6 +1,7 @@
 //! Several values of each unit: pad-and-sample.
 
 use super::oracle::{Oracle, RandomiseError, Report};
+use super::response::deviation;
 use crate::bernoulli::uniform_below;
 use crate::{DpError, Entropy, Guarantee};
 
@@ -86,7 +87,7 @@ impl Sets {
 
     /// Standard deviation of that estimate where `count` of `n` sets hold the value.
     pub fn deviation(&self, n: u64, count: u64) -> f64 {
-        super::oracle::deviation(self.probabilities(), n, count)
+        deviation(self.probabilities(), n, count)
     }
 }
 

@@ -3,6 +3,7 @@ use super::*;
 use crate::decision_tree::enumerate;
 use crate::randomised::audit;
 use crate::testing::SeededRng;
+use crate::{Guarantee, Ratio};
 
 fn response(answers: u32, n: u128, d: u128) -> RandomisedResponse {
     RandomisedResponse::new(answers, &Ratio::new(n, d)).unwrap()

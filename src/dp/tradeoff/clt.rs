@@ -2,7 +2,7 @@
 
 use super::super::gdp;
 use super::super::interval::Interval;
-use super::TradeOff;
+use super::function::TradeOff;
 use super::functionals::Functionals;
 
 /// The Gaussian that many answers together come near to, and how near: Dong, Roth and Su, Theorem 3.4, whose γ is the

@@ -3,7 +3,8 @@
 
 use super::super::interval::Interval;
 use super::super::special::{density, normal};
-use super::{Lines, TradeOff};
+use super::function::TradeOff;
+use super::lines::Lines;
 
 /// Moments of a privacy loss, between bounds.
 #[derive(Clone, Copy, Debug)]

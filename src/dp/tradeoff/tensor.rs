@@ -1,7 +1,7 @@
 //! The tensor product: the trade-off function of two answers together (Dong, Roth and Su, Definition 3.1 and Theorem 3.2).
 
+use super::function::{TradeOff, grid};
 use super::lines::{FUZZ, Lines, Outcome};
-use super::{TradeOff, grid};
 
 /// Cells per unit of loss.
 const FINE: f64 = 128.0;
@@ -63,7 +63,7 @@ impl Bounds {
 impl TradeOff {
     /// G_μ₁ ⊗ G_μ₂ ⊗ …, exactly: G of √Σμᵢ² (Dong, Roth and Su, Corollary 3.3).
     pub fn gaussians(mus: impl IntoIterator<Item = f64>) -> Self {
-        Self::Gaussian { mu: super::gdp::compose(mus) }
+        Self::Gaussian { mu: crate::gdp::compose(mus) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Expressions.
 
-use super::Printer;
+use super::printer::Printer;
 use super::released::Row;
 use crate::{alias, ident, string};
 use sql::ast::*;

@@ -1,6 +1,7 @@
 //! A query for public rows that become constants of the statement.
 
-use super::{Constants, Printed, Printer};
+use super::constants::Constants;
+use super::printer::{Printed, Printer};
 use plan::PublicRows;
 use policy::Policy;
 use sql::ast::Statement;

@@ -1,6 +1,6 @@
 //! Clauses: WITH, SELECT, FROM, ORDER BY.
 
-use super::Printer;
+use super::printer::Printer;
 use crate::{alias, ident, table};
 use sql::ast::*;
 

@@ -4,9 +4,9 @@
 //! `plan::reach` takes a number apart, `plan::noise` says how noise moves through that, and
 //! `plan::aggregates` what is released at its end.
 
-use super::Printer;
+use super::carried::Carried;
+use super::printer::Printer;
 use super::released::Row;
-use super::sets::Carried;
 use crate::alias;
 use plan::GroupingSets;
 use plan::noise::number::{Number, reached};

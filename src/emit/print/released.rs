@@ -1,44 +1,14 @@
 //! Released relations in a text: arrays of their columns, side by side. The analyst's aggregates
 //! over them are texts of their estimators (`plan::aggregates`).
 
-use super::Printer;
-use super::sets::Carried;
+use super::array_param::ArrayParam;
+use super::carried::Carried;
+use super::printer::Printer;
 use crate::domain;
-use bigdecimal::BigDecimal;
 use plan::aggregates::{Axis, PartKind, Released};
 use plan::noise::{Part, Rows};
 use plan::release::Release;
 use schema::SqlType;
-
-/// A parameter of the finish: a column of a released relation, as an array.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ArrayParam {
-    /// Group key number `key` of release number `release`.
-    Key {
-        /// Index in [`plan::Plan::releases`].
-        release: usize,
-        /// Index of the key.
-        key: usize,
-        /// Type of the key.
-        ty: SqlType,
-    },
-    /// A count, as int8.
-    Count {
-        /// Index in [`plan::Plan::releases`].
-        release: usize,
-        /// Index of the part.
-        part: usize,
-    },
-    /// A sum times its grid, as numeric.
-    Sum {
-        /// Index in [`plan::Plan::releases`].
-        release: usize,
-        /// Index of the part.
-        part: usize,
-        /// The grid.
-        grid: BigDecimal,
-    },
-}
 
 impl<'a> Printer<'a> {
     /// The releases that stand for one SELECT, or one grouping set of it, the first of which has this index.

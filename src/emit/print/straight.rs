@@ -1,6 +1,8 @@
 //! Statements that are nothing but released columns, in an order and a number that need no database to see.
 
-use super::{ArrayParam, Constants, Printer};
+use super::array_param::ArrayParam;
+use super::constants::Constants;
+use super::printer::Printer;
 use bigdecimal::{BigDecimal, One};
 use plan::Plan;
 use plan::aggregates::Straight as Integers;

@@ -3,8 +3,8 @@
 //! Integers that may not fit 53 bits are text. What is read must be written again to the same bytes, so that a hash is of
 //! a meaning and not of a spelling.
 
-use super::Wrong;
 use crate::entry::Charged;
+use crate::faults::Wrong;
 use bigdecimal::BigDecimal;
 use policy::{Accounting, Budget, Declared, Scope, Window};
 use serde::{Deserialize, Serialize};

@@ -2,31 +2,12 @@
 
 use super::body::{BudgetTerms, TableTerms, Terms, decimal};
 use crate::account::{Counter, Granted};
+use crate::change::{Anew, Change};
 use policy::{Accounting, Scope, Window};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Value of [`super::body::TableTerms::rows`] for a public table.
 pub(crate) const PUBLIC: &str = "public";
-
-/// A difference, in words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// The difference.
-    pub what: String,
-    /// Why it is not taken over without being accepted; None where nothing is forgotten.
-    pub forgets: Option<String>,
-    /// Spending that starts anew with it.
-    pub(super) anew: Anew,
-}
-
-/// Spending that starts anew: it was on somebody else's privacy.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Anew {
-    Nothing,
-    /// Spending on statements that read this table and no other.
-    Table(String),
-    Everything,
-}
 
 /// Everything that was ever in a policy, as it last was there: what is gone and comes back is compared, too.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,7 @@
 //! Whether a statement can be paid for: by every budget that matches, in one step, or by none.
 
-use super::body::{Accepted, Body, Debit, Entry, Paid, Terms};
-use super::{Books, Key, Prices};
+use super::body::{Accepted, Body, Debit, Entry, Paid, TableTerms, Terms};
+use super::state::{self, Books, Key, Prices};
 use crate::account::{Account, Amount, Counter, Granted};
 use crate::entry::Charged;
 use crate::error::{Lack, Refusal, StreamEnd};
@@ -138,7 +138,7 @@ impl Books {
     pub(super) fn current(&self, own: &Terms) -> Result<(), Refusal> {
         let Some(terms) = &self.terms else { return Err(Refusal::Superseded) };
         let moved = matches!((&terms.data, &own.data), (Some(now), Some(own)) if now != own);
-        let known = |t: &super::TableTerms| self.known.tables.get(&t.name).is_none_or(|rows| *rows == t.rows);
+        let known = |t: &TableTerms| self.known.tables.get(&t.name).is_none_or(|rows| *rows == t.rows);
         if !moved && terms.unit == own.unit && own.tables.iter().all(known) {
             Ok(())
         } else {
@@ -223,7 +223,7 @@ impl Books {
     /// Grants to one owner of an account, in a window.
     pub(super) fn granted(&self, key: &Key, window: Option<i64>) -> Vec<Granted> {
         let Some(account) = self.accounts.get(key.0) else { return Vec::new() };
-        let applies = |g: &&super::Granted| {
+        let applies = |g: &&state::Granted| {
             g.budget == account.budget.name
                 && g.window == window
                 && g.owner.as_deref().is_none_or(|owner| owner == &*key.1)

@@ -4,31 +4,13 @@
 //! window in which the ledger was restored. A budget of a later policy is charged, too: it starts from what was spent.
 
 use super::body::Restore;
-use super::{Books, Sum};
+use super::state::{Books, Lost, Mend, Sum};
 use crate::account::{Account, Amount};
 use crate::entry::{Charged, unhex};
 use dp::Charge;
 use policy::Scope;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// Stand-in for entries that were lost.
-#[derive(Clone, Debug)]
-pub(super) struct Lost {
-    at: i64,
-    /// None counts as all that a budget has.
-    charge: Option<Charge>,
-    /// All that each budget had, with what was granted to everybody.
-    full: Vec<(String, Amount)>,
-}
-
-/// Place where the chain was mended.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Mend {
-    id: i64,
-    found: i64,
-    expected: Option<i64>,
-}
 
 impl Books {
     pub(super) fn take_restore(&mut self, id: i64, restore: &Restore, at: i64) -> Result<(), String> {

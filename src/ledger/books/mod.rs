@@ -9,130 +9,31 @@ mod compare;
 mod dearer;
 mod decide;
 mod history;
+mod line;
 mod lost;
 mod replay;
 mod report;
+mod state;
 #[cfg(test)]
 mod tests;
 
 pub(super) use body::{Accepted, Cached, Close, End, Paid, Restore};
 pub(super) use body::{Body, BudgetTerms, Closed, Debit, Entry, Epoch, Grant, Opening, TableTerms, Terms};
-pub use compare::Change;
 pub(super) use compare::PUBLIC;
 pub(super) use decide::{Ask, Claim, Opens};
-pub use report::{BudgetSummary, Line, Share};
+pub use line::Line;
+pub use report::{BudgetSummary, Share};
+pub(super) use state::Books;
+pub use state::Head;
 
-use super::account::{Account, Amount, Counter};
+use super::account::Account;
+use super::change::Change;
 use super::log::GENESIS;
 use compare::Known;
 use dearer::Dearer;
 use history::History;
-use lost::{Lost, Mend};
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
-use std::sync::Arc;
-
-/// An entry that does not follow from those before it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("entry {id} does not follow from those before it: {why}")]
-pub struct Wrong {
-    /// Number of the entry.
-    pub id: i64,
-    /// The mistake in it.
-    pub why: String,
-}
-
-/// End of the entries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
-    /// Number of the last entry; 0 where there is none.
-    pub id: i64,
-    /// Hash of the last entry.
-    pub hash: [u8; 32],
-    /// Time of the last entry, in microseconds since 1970.
-    pub at: i64,
-}
-
-/// A sum, and the start of the window that it belongs to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Sum {
-    window: Option<i64>,
-    spent: Amount,
-}
-
-/// Who draws on which account.
-type Key = (usize, Arc<str>);
-
-/// Who paid for a release that is not kept yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Pending {
-    entry: i64,
-    at: i64,
-    /// The name of its read.
-    read: String,
-}
-
-/// What opened a stream.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct StreamOpening {
-    entry: i64,
-    at: i64,
-    role: Option<String>,
-    /// Hash of the policy that it was opened under.
-    policy: String,
-}
-
-/// A grant, where it applies.
-#[derive(Clone, Debug)]
-struct Granted {
-    budget: String,
-    owner: Option<String>,
-    window: Option<i64>,
-    more: super::account::Granted,
-}
-
-/// The state after some entries.
-#[derive(Clone, Debug)]
-pub(super) struct Books {
-    head: Head,
-    /// Of the opening.
-    id: String,
-    terms: Option<Terms>,
-    accounts: Vec<Account>,
-    known: Known,
-    sums: HashMap<Key, Sum>,
-    grants: Vec<Granted>,
-    /// Limits with grants; where there is none, the account's own applies.
-    raised: HashMap<(usize, Arc<str>, Option<i64>), Counter>,
-    closed: BTreeSet<String>,
-    closed_streams: BTreeSet<String>,
-    /// The latest entry by which a user opened a stream.
-    opened: HashMap<(String, String), StreamOpening>,
-    /// The latest entry with which something started anew; 0 where there is none.
-    anew_since: i64,
-    history: History,
-    /// Prices of each known charge in every account, by its number; computed when they are first needed.
-    prices: HashMap<u32, Arc<Prices>>,
-    /// Prices of a charge that was decided on and is not applied yet.
-    fresh: Option<(String, Arc<Prices>)>,
-    pending: HashMap<[u8; 32], Pending>,
-    /// Entries that count for more than they paid.
-    dearer: Dearer,
-    /// How many of them are too many.
-    sweep_at: usize,
-    /// What stands for entries that were lost.
-    lost: Vec<Lost>,
-    /// Where the chain was mended.
-    mends: Vec<Mend>,
-    epoch: u64,
-    epoch_since: i64,
-    recent: HashMap<String, VecDeque<Line>>,
-    /// Who was given which release again on the day of the last note.
-    noted: HashSet<(String, String)>,
-    noted_on: i64,
-}
-
-/// One for each account.
-type Prices = Vec<Result<Amount, dp::Unpriced>>;
+use state::Granted;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 impl Books {
     /// Before the first entry.

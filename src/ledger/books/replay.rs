@@ -1,12 +1,15 @@
 //! Entries, one after the other: each is verified before it counts.
 
-use super::body::{Accepted, Body, Cached, Close, Closed, Debit, Entry, Grant, Terms, decimal};
-use super::compare::{Anew, Change, Measure, same_sums};
+use super::body::{Accepted, Body, BudgetTerms, Cached, Close, Closed, Debit, Entry, Grant, Terms, decimal};
+use super::compare::{Measure, same_sums};
 use super::history;
-use super::report::{KEPT, Line, Price};
-use super::{Books, Granted, Head, Pending, StreamOpening, Sum, Wrong};
+use super::line::{Line, Price};
+use super::report::KEPT;
+use super::state::{Books, Granted, Head, Pending, StreamOpening, Sum};
 use crate::account::{Account, Counter};
+use crate::change::{Anew, Change};
 use crate::entry::unhex;
+use crate::faults::Wrong;
 use crate::log::{PrivateRead, Row};
 use std::collections::{BTreeSet, HashMap};
 
@@ -96,7 +99,7 @@ impl Books {
     }
 
     /// Whether a budget of a new policy goes on with the sums of the same one in force.
-    fn keeps(&self, new: &super::BudgetTerms) -> bool {
+    fn keeps(&self, new: &BudgetTerms) -> bool {
         let old = self.terms.iter().flat_map(|t| &t.budgets).find(|b| b.name == new.name);
         old.is_some_and(|old| same_sums(old, new))
     }

@@ -1,74 +1,16 @@
 //! Reports of the books: to users their budgets and their own statements, to the owner everything.
 
-use super::body::BudgetTerms;
-use super::{Books, Key};
-use crate::account::{Amount, BudgetState, Counter, Granted};
-use crate::error::decimal;
+use super::body::{BudgetTerms, Debit};
+use super::line::Line;
+use super::state::{Books, Key};
+use crate::account::{BudgetState, Counter, Granted};
 use answer::Identity;
-use dp::Ratio;
 use policy::Budget;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Statements of each user that are remembered, at least; the entries have them all.
 pub(super) const KEPT: usize = 1000;
-
-/// A statement of a user.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
-    /// Number of the entry.
-    pub entry: i64,
-    /// Microseconds since 1970.
-    pub at: i64,
-    /// Hash of what was asked.
-    pub statement: String,
-    /// The ε that named its price; 0 for an answer that was given again.
-    pub epsilon: Ratio,
-    /// δ of group selection.
-    pub selection_delta: Ratio,
-    /// The answer was given again.
-    pub cached: bool,
-    /// Debits of each budget.
-    pub(super) paid: Vec<(String, Price)>,
-}
-
-/// A price in short.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Price {
-    /// A letter, and units.
-    Sum(&'static str, u128),
-    /// Uses of declared mechanisms, all together.
-    Uses(u64),
-}
-
-impl Price {
-    pub(super) fn new(counter: &Counter, price: &Amount) -> Self {
-        match (counter, price) {
-            (Counter::Filter(f), Amount::Cost(cost)) => {
-                let (symbol, units) = f.notion.told(cost);
-                Self::Sum(symbol, units)
-            }
-            (_, Amount::Uses(tokens)) => Self::Uses(tokens.counts().iter().map(|n| u64::from(*n)).sum()),
-            (Counter::Envelope(_), Amount::Cost(_)) => Self::Uses(0),
-        }
-    }
-}
-
-impl Line {
-    /// Hash that [`Self::statement`] is the text of.
-    pub fn hash(&self) -> [u8; 32] {
-        crate::entry::unhex(&self.statement).unwrap_or_default()
-    }
-
-    /// Debits of each budget, in words; None for a free answer.
-    pub fn price(&self) -> Option<String> {
-        let price = |(budget, price): &(String, Price)| match price {
-            Price::Sum(symbol, units) => format!("{budget}: {symbol} = {}", decimal(*units, true)),
-            Price::Uses(n) => format!("{budget}: {n} uses"),
-        };
-        (!self.paid.is_empty()).then(|| self.paid.iter().map(price).collect::<Vec<_>>().join("; "))
-    }
-}
 
 /// An owner's share of a budget, for the owner of the data.
 #[derive(Clone, Debug)]
@@ -109,7 +51,7 @@ impl Books {
     }
 
     /// States of the budgets that a debit was paid from, after it.
-    pub(crate) fn states_of(&mut self, debit: &super::Debit, at: i64) -> Vec<BudgetState> {
+    pub(crate) fn states_of(&mut self, debit: &Debit, at: i64) -> Vec<BudgetState> {
         let matches = self.matches(&debit.user, debit.role.as_deref(), debit.tables.as_deref(), at);
         matches.into_iter().filter_map(|m| self.state(&m.key, m.window, at)).collect()
     }

@@ -6,12 +6,15 @@ mod schedules;
 mod streams;
 
 use super::*;
+use crate::account::{Amount, Counter};
 use crate::entry::Charged;
 use crate::error::Refusal;
+use crate::faults::Wrong;
 use crate::log::{Row, Tip};
 use answer::Identity;
 use dp::{Charge, Event, Mechanism, Ratio, Spec, UNITS_PER_ONE};
 use policy::{Accounting, Budget, Declared, Scope, Window};
+use std::sync::Arc;
 
 const DAY: i64 = 86_400_000_000;
 /// 2026-11-21 00:00:00 UTC.

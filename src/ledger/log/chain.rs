@@ -1,6 +1,7 @@
 //! The hash chain: each row's hash covers the one before, its number and its body.
 
 use crate::error::LedgerError;
+pub use crate::faults::Broken;
 use sha2::{Digest, Sha256};
 
 /// Hash before the first row.
@@ -24,36 +25,6 @@ pub struct Tip {
     pub id: i64,
     /// The last row's, or [`GENESIS`].
     pub hash: [u8; 32],
-}
-
-/// The first row that is not as it was written.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Broken {
-    /// Its number does not follow.
-    #[error("entry {expected} is missing (entry {found} follows entry {})", .expected - 1)]
-    Missing {
-        /// The number that was due.
-        expected: i64,
-        /// The number that came.
-        found: i64,
-    },
-    /// Its hash is not that of the chain.
-    #[error("entry {0} is not as it was written")]
-    Changed(i64),
-    /// The rows end before the head.
-    #[error("entry {} is missing: the last one is entry {last}, and the head says {head}", .last + 1)]
-    Short {
-        /// The last row's number.
-        last: i64,
-        /// The number in the head.
-        head: i64,
-    },
-    /// The rows go on after the head, or the head has another hash.
-    #[error("the head says entry {head}, and the entries do not end there in the same way")]
-    Head {
-        /// The number in the head.
-        head: i64,
-    },
 }
 
 impl Tip {

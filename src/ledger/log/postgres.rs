@@ -14,7 +14,9 @@ mod shelf;
 pub use schema::grants;
 
 use super::chain::{Gap, Read, Row, Tip, Walk};
-use super::{Begun, Kept, Log, PrivateRead, ReadChange, Visit};
+use super::contract::{Begun, Log, Visit};
+use super::read::{PrivateRead, ReadChange};
+use super::shelf::Kept;
 use crate::error::LedgerError;
 use create::{check, create};
 use policy::LedgerDatabase;

@@ -3,15 +3,18 @@
 //! WAL with `synchronous=FULL`: a commit is on disk when it returns, and costs one sync. A torn end of the WAL is cut
 //! off by SQLite when the file is next opened (frames have checksums), which leaves the rows of whole commits only.
 
+mod counts;
 mod file;
 mod reads;
 mod schema;
 mod shelf;
 
 use super::chain::{Gap, Read, Row, Tip, Walk};
-use super::{Begun, Log, ReadChange, Visit};
+use super::contract::{Begun, Log, Visit};
+use super::read::ReadChange;
 use crate::error::LedgerError;
 use crate::time::clock;
+use counts::one;
 use file::Place;
 use policy::GivenFile;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
@@ -92,7 +95,7 @@ impl Sqlite {
             rows = read.prove(self.tip, after).map_err(|gap| gap.error(place.shown(), seen, last.id))?;
         }
         let reads = reads::all(&self.connection).map_err(sql)?;
-        let stored = self.stored.map_or_else(|| shelf::stored(&self.connection), Ok).map_err(sql)?;
+        let stored = self.stored.map_or_else(|| counts::stored(&self.connection), Ok).map_err(sql)?;
         Ok((Begun { rows, now: clock(), reads }, Batch { tip: last, stored }))
     }
 
@@ -217,16 +220,6 @@ fn last(connection: &Connection) -> rusqlite::Result<Tip> {
     let mut last = connection.prepare_cached("SELECT id, hash FROM entries ORDER BY id DESC LIMIT 1")?;
     let found = last.query_row([], |row| Ok(Tip { id: row.get(0)?, hash: row.get(1)? })).optional()?;
     Ok(found.unwrap_or(Tip::START))
-}
-
-/// What must change a row, and one only, has not done what was asked for if it did not.
-fn one(changed: usize) -> rusqlite::Result<()> {
-    if changed == 1 { Ok(()) } else { Err(rusqlite::Error::StatementChangedRows(changed)) }
-}
-
-/// A number of bytes, which is never below zero.
-fn bytes(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<u64> {
-    row.get::<_, i64>(column).map(|n| u64::try_from(n).unwrap_or(0))
 }
 
 /// Shows every row after this one.

@@ -1,30 +1,25 @@
 //! What is collected, held against the schema: the table of the reports holds them, and nothing else.
 
-use super::RawCollect;
-use crate::bounds::type_name;
+use super::raw::RawCollect;
 use crate::error::Findings;
 use crate::given::Given;
-use crate::model::{Collect, Column, Policy, Privacy, Table};
-use crate::raw::RawPolicy;
+use crate::model::{Backend, Collect, Column, Policy, Privacy, Table};
 use crate::reader::shorten;
+use crate::type_name::type_name;
 use schema::{Relation, RelationKind, Schema};
 
 /// Every table of reports is there, has the columns of its policy, and none beside them.
-pub(crate) fn check(raw: &RawPolicy, schema: &Schema, f: &mut Findings) {
+pub(crate) fn check(collects: &[RawCollect], backend: Option<&Backend>, schema: &Schema, f: &mut Findings) {
     let user = |url: Option<&Given<String>>, default: &str| {
         url.map(|u| u.shown().user).filter(|user| !user.is_empty()).unwrap_or_else(|| default.to_owned())
     };
-    let backend = raw.backend.as_ref();
     let writer = user(backend.and_then(|b| b.collect_url.as_ref()), "noisegate_collect");
     let fetch = user(backend.map(|b| &b.url), "noisegate");
     let finish = user(backend.map(|b| &b.finish_url), "noisegate_finish");
-    for (i, one) in raw.collects.iter().enumerate() {
+    for (i, one) in collects.iter().enumerate() {
         let c = &one.collect;
-        let shared = raw
-            .collects
-            .iter()
-            .take(i)
-            .any(|o| (&o.collect.schema, &o.collect.table) == (&c.schema, &c.table));
+        let shared =
+            collects.iter().take(i).any(|o| (&o.collect.schema, &o.collect.table) == (&c.schema, &c.table));
         if shared {
             let what = format!("two collected relations have their reports in {:?}", shorten(&c.table));
             f.error(&one.span, what, "give each a table of its own");

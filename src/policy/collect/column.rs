@@ -1,17 +1,42 @@
 //! `columns.NAME` of `[collect.NAME]`: a public domain, and how it is randomised.
 
-use super::COLUMN;
 use crate::budget;
+use crate::declared::{self, Bound, Literal};
 use crate::error::{At, Findings};
+use crate::keys::{Key, Keys, REQUIRED};
 use crate::model::{Collected, CollectedKind, Randomiser};
-use crate::raw_table::Bound;
 use crate::reader::{Section, shorten};
 use crate::suggest::suggest;
-use crate::tables;
 use bigdecimal::BigDecimal;
 use dp::Ratio;
 use dp::randomised::{Mean, MeanKind, Oracle, OracleKind, Sets};
 use num_traits::{Signed, ToPrimitive};
+
+/// Keys of a column.
+pub(crate) const COLUMN: Keys = Keys {
+    section: "[collect.NAME] columns.NAME",
+    list: &[
+        Key::of("kind", "`categorical`, `boolean`, `count`, `number` or `set`", REQUIRED, "\"boolean\"")
+            .says("What its values are: one of `values`, true or false, a whole number of `range` whose distribution is asked for, a number of `range` whose sums and averages are, or a list of up to `max_values` of `values`."),
+        Key::of("epsilon", "number, 1e-9 to 1000", REQUIRED, "1.0")
+            .says("ε of one report of this column: whatever its writer says, any report is at most e^ε times as likely as had they said anything else. Columns of a row add up."),
+        Key::of("values", "list of strings", "of `categorical` and `set` only, which need it", "[\"yes\", \"no\"]")
+            .says("All that may be said: the public domain."),
+        Key::of("max_values", "whole number", "of `set` only, which needs it", "2")
+            .says("How many values one set has at most. Errors of estimates grow with it: one of so many is drawn, and told."),
+        Key::of("range", "two numbers", "of `count` and `number` only, which need it", "[0, 10]")
+            .says("The least and the largest number that may be said: of a `count` whole ones, at most 10,000 from one to the other; a `number` outside is cut to the nearer end."),
+        Key::of("grid", "number", "1, of `number` only", "0.5")
+            .says("Numbers are rounded to steps of this size from the low end of `range`."),
+        Key::of("other", "string", "such a value is an error", "\"other\"")
+            .says("One of `values`, that stands for whatever is none of them."),
+        Key::of("missing", "boolean", "false", "true")
+            .says("It may be NULL, which is then one more value of the domain: whether somebody answered is randomised as what they answered is."),
+        Key::of("randomiser", "`auto`, `response`, `unary`, `hadamard`; of a `number` `auto`, `rounding`, `piecewise`", "\"auto\"", "\"response\"")
+            .says("How it is randomised; `auto` takes what has the least error: k-ary randomised response for few values, Hadamard response for many; optimised unary encoding has up to 256 values. [collecting.md](collecting.md) tells them apart."),
+    ],
+    later: &[],
+};
 
 /// Values of one column, NULL included.
 const MOST_VALUES: usize = 10_000;
@@ -151,7 +176,7 @@ fn mean(
     exact: &Ratio,
     f: &mut Findings,
 ) -> Option<Randomiser> {
-    let range = tables::range(section, f)?;
+    let range = declared::range(section, f)?;
     let (Bound::Number(low), Bound::Number(high)) = &range.value else {
         f.error(
             &range.span,
@@ -232,9 +257,9 @@ fn values(section: &Section<'_, '_>, kind: CollectedKind, f: &mut Findings) -> O
         CollectedKind::Number => Some(Vec::new()),
         CollectedKind::Boolean => Some(vec!["false".into(), "true".into()]),
         CollectedKind::Categorical | CollectedKind::Set => {
-            let list = tables::values(section, f)?;
-            let text = |v: &At<crate::raw_table::Literal>| match &v.value {
-                crate::raw_table::Literal::Text(s) => Some(s.clone()),
+            let list = declared::values(section, f)?;
+            let text = |v: &At<Literal>| match &v.value {
+                Literal::Text(s) => Some(s.clone()),
                 _ => None,
             };
             let texts: Option<Vec<String>> = list.value.iter().map(text).collect();
@@ -245,7 +270,7 @@ fn values(section: &Section<'_, '_>, kind: CollectedKind, f: &mut Findings) -> O
             texts
         }
         CollectedKind::Count => {
-            let range = tables::range(section, f)?;
+            let range = declared::range(section, f)?;
             let whole = |b: &Bound| match b {
                 Bound::Number(n) if n.is_integer() => n.to_i32(),
                 _ => None,

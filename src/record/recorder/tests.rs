@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 use super::*;
-use crate::work::{Asked, Running, Share, answered, inherited, paid, step};
+use crate::asked::{Asked, Share};
+use crate::running::{Running, answered, inherited, paid, step};
 
 fn asked(user: &str, text: Option<&str>) -> Asked {
     let text = text.map(str::to_owned);

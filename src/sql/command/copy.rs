@@ -1,7 +1,9 @@
 //! COPY, in both of its syntaxes.
 
 use super::options::{Given, Value, judge};
-use super::{Result, Syntax, eat, expect, name, string, table_query, word};
+use super::syntax::{Result, Syntax};
+use super::tokens::table_query;
+use super::words::{eat, expect, name, plain, string, word};
 use crate::insert::Insert;
 use crate::read_only::read_only;
 use answer::{ClientError, SqlState};
@@ -14,7 +16,7 @@ pub(super) fn copy(parser: &mut Parser<'_>, max_depth: usize) -> Result<Syntax> 
     let mut given = Given::default();
     // `COPY BINARY t`, but also `COPY binary TO`, a table of that name.
     let followed = matches!(parser.peek_nth_token_ref(1).token, Token::Word(_));
-    let direction = super::plain(&parser.peek_nth_token_ref(1).token);
+    let direction = plain(&parser.peek_nth_token_ref(1).token);
     if word(parser).as_deref() == Some("binary")
         && followed
         && !matches!(direction.as_deref(), Some("to" | "from"))

@@ -1,6 +1,7 @@
 //! DECLARE, FETCH and MOVE, as PostgreSQL's grammar has them.
 
-use super::{Result, Syntax, eat, expect, name, plain, word};
+use super::syntax::{Result, Syntax};
+use super::words::{eat, expect, name, plain, word};
 use answer::{ClientError, Cursor, Direction, Fetch, SqlState};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;

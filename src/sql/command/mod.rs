@@ -5,37 +5,16 @@ mod copy;
 mod cursor;
 mod options;
 mod prepare;
+mod syntax;
+mod tokens;
+mod words;
 
-use crate::insert::Insert;
-use answer::{ClientError, Copy, Cursor, Fetch};
-use sqlparser::ast::{self, Ident};
-use sqlparser::dialect::PostgreSqlDialect;
-use sqlparser::keywords::Keyword;
-use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Word};
+pub use syntax::Syntax;
+pub(super) use tokens::keyword;
 
-type Result<T> = std::result::Result<T, ParserError>;
-
-/// A statement's syntax.
-#[derive(Clone)]
-pub enum Syntax {
-    /// As the parser reads it.
-    Tree(Box<ast::Statement>),
-    /// DECLARE.
-    Declare(Cursor, Box<ast::Query>),
-    /// FETCH, MOVE.
-    Fetch(Fetch),
-    /// COPY … TO STDOUT: of a query, or of a table as the query that reads it.
-    Copy(Copy, Box<ast::Query>),
-    /// COPY … FROM STDIN.
-    CopyFrom(Copy, Box<Insert>),
-    /// PREPARE: the name, the types of the first parameters, the query.
-    Prepare(String, Vec<ast::DataType>, Box<ast::Query>),
-    /// EXECUTE: the name, and the arguments as the one row of a VALUES.
-    Execute(String, Option<Box<ast::Query>>),
-    /// Well formed, and refused.
-    Refused(ClientError),
-}
+use sqlparser::parser::Parser;
+use syntax::Result;
+use words::word;
 
 /// Reads one statement.
 pub(super) fn parse(parser: &mut Parser<'_>, max_depth: usize) -> Result<Syntax> {
@@ -50,89 +29,12 @@ pub(super) fn parse(parser: &mut Parser<'_>, max_depth: usize) -> Result<Syntax>
     }
 }
 
-/// The word that comes next, in lower case, unless it is quoted.
-fn word(parser: &Parser<'_>) -> Option<String> {
-    plain(&parser.peek_token_ref().token)
-}
-
-fn plain(token: &Token) -> Option<String> {
-    match token {
-        Token::Word(w) if w.quote_style.is_none() => Some(w.value.to_lowercase()),
-        _ => None,
-    }
-}
-
-/// Takes the next word if it is this one.
-fn eat(parser: &mut Parser<'_>, wanted: &str) -> bool {
-    let found = word(parser).as_deref() == Some(wanted);
-    if found {
-        parser.advance_token();
-    }
-    found
-}
-
-fn expect(parser: &mut Parser<'_>, wanted: &str) -> Result<()> {
-    if eat(parser, wanted) {
-        return Ok(());
-    }
-    let found = parser.peek_token_ref().clone();
-    parser.expected(&wanted.to_uppercase(), found)
-}
-
-/// A name, folded.
-fn name(parser: &mut Parser<'_>) -> Result<String> {
-    parser.parse_identifier().map(|i: Ident| super::names::fold(&i))
-}
-
-/// A string.
-fn string(parser: &mut Parser<'_>) -> Result<String> {
-    let found = parser.next_token();
-    match found.token {
-        Token::SingleQuotedString(s) | Token::EscapedStringLiteral(s) => Ok(s),
-        Token::DollarQuotedString(s) => Ok(s.value),
-        _ => parser.expected("a string", found),
-    }
-}
-
-/// `SELECT columns FROM table`, of tokens that keep their places.
-fn table_query(
-    table: Vec<TokenWithSpan>,
-    columns: Vec<TokenWithSpan>,
-    max_depth: usize,
-) -> Result<Box<ast::Query>> {
-    let span = span(&table);
-    let columns = if columns.is_empty() { vec![TokenWithSpan::new(Token::Mul, span)] } else { columns };
-    let select = vec![keyword(Keyword::SELECT, "SELECT", span)];
-    query_of([select, columns, vec![keyword(Keyword::FROM, "FROM", span)], table].concat(), max_depth)
-}
-
-fn span(tokens: &[TokenWithSpan]) -> Span {
-    tokens.first().map_or(Span::empty(), |t| t.span)
-}
-
-/// A keyword that stands for something at this place.
-pub(super) fn keyword(keyword: Keyword, text: &str, span: Span) -> TokenWithSpan {
-    TokenWithSpan::new(Token::Word(Word { value: text.into(), quote_style: None, keyword }), span)
-}
-
-/// The query that these tokens are, all of them.
-fn query_of(tokens: Vec<TokenWithSpan>, max_depth: usize) -> Result<Box<ast::Query>> {
-    let dialect = PostgreSqlDialect {};
-    let parser = Parser::new(&dialect).with_recursion_limit(max_depth);
-    let mut parser = parser.with_tokens_with_locations(tokens);
-    let query = parser.parse_query()?;
-    match parser.peek_token_ref().clone() {
-        end if end.token == Token::EOF => Ok(query),
-        found => parser.expected("the end", found),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic)]
     use super::*;
     use crate::parse;
-    use answer::{Direction, ForceQuote};
+    use answer::{Copy, Direction, Fetch, ForceQuote};
     use policy::Limits;
 
     fn read(sql: &str) -> Syntax {

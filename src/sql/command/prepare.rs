@@ -1,6 +1,8 @@
 //! PREPARE and EXECUTE as statements.
 
-use super::{Result, Syntax, expect, keyword, name, query_of, span};
+use super::syntax::{Result, Syntax};
+use super::tokens::{keyword, query_of, span};
+use super::words::{expect, name};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan};

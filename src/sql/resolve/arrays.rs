@@ -1,8 +1,8 @@
 //! Rows and arrays of constants, as the comparisons that they stand for.
 
-use super::types::cast_type;
-use super::{Resolver, Result};
+use super::resolver::{Resolver, Result};
 use crate::ast::*;
+use crate::types::{cast_type, element_type};
 use answer::{ClientError, SqlState};
 use sqlparser::ast as sp;
 use std::borrow::Cow;
@@ -48,14 +48,6 @@ pub(super) fn cast_array(e: &sp::Expr) -> Option<(&[sp::Expr], &sp::DataType)> {
                 _ => None,
             }
         }
-        _ => None,
-    }
-}
-
-/// The type of the elements of an array type without a length.
-pub fn element_type(ty: &sp::DataType) -> Option<&sp::DataType> {
-    match ty {
-        sp::DataType::Array(sp::ArrayElemTypeDef::SquareBracket(of, None)) => Some(of),
         _ => None,
     }
 }

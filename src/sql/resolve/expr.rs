@@ -1,9 +1,9 @@
 //! Expressions: syntax to our own few kinds.
 
 use super::arrays::{array_literal, cast_array, is_placeholder, row};
-use super::types::cast_type;
 use super::{Resolver, Result};
 use crate::ast::*;
+use crate::types::cast_type;
 use answer::ClientError;
 use sqlparser::ast as sp;
 

@@ -6,91 +6,34 @@
 mod arrays;
 mod collected;
 mod column;
+mod condition;
 mod constant;
 mod expr;
 mod from;
 mod function;
 mod grouping;
+mod member;
 mod order;
 mod quantified;
+mod resolver;
 mod scope;
 mod select;
 mod table_function;
-mod types;
 mod view;
 
-pub(super) use arrays::element_type;
 pub use arrays::elements;
-pub(super) use types::cast_type;
+pub use condition::and;
+pub use resolver::resolve;
 
-pub use collected::Estimates;
+pub use super::estimates::Estimates;
 
 use super::ast::*;
-use super::catalog::Catalog;
-use super::lines::Lines;
 use super::names::fold;
 use super::read_only::no_writes;
-use super::spend::Spend;
 use answer::{ClientError, SqlState};
-use policy::Limits;
-use scope::Scope;
+use resolver::{Resolver, Result};
 use sqlparser::ast as sp;
-use std::collections::HashMap;
 pub use view::view;
-
-type Result<T> = std::result::Result<T, ClientError>;
-
-struct Resolver<'a> {
-    catalog: &'a dyn Catalog,
-    limits: &'a Limits,
-    lines: &'a Lines,
-    /// Of texts that the analyst did not write.
-    elsewhere: &'a Lines,
-    /// Views that are being resolved, outermost first.
-    views: Vec<String>,
-    bindings: Bindings,
-    /// Bindings of collected relations, and which those are.
-    collected: Vec<(BindingId, usize)>,
-    /// `unnest` of their sets.
-    members: Vec<collected::Member>,
-    /// CTEs in scope: name, id, columns.
-    ctes: Vec<(String, CteId, Vec<String>)>,
-    next_cte: CteId,
-    /// FROM scopes, outermost first.
-    scopes: Vec<Scope>,
-    /// WINDOW definitions in scope.
-    windows: Vec<(String, sp::WindowSpec)>,
-    spend: Spend,
-    next_select: SelectId,
-}
-
-/// Resolves a query against a catalog.
-pub fn resolve(
-    query: &sp::Query,
-    lines: &Lines,
-    catalog: &dyn Catalog,
-    limits: &Limits,
-) -> Result<Statement> {
-    let elsewhere = Lines::elsewhere();
-    let mut resolver = Resolver {
-        catalog,
-        limits,
-        lines,
-        elsewhere: &elsewhere,
-        views: Vec::new(),
-        bindings: Bindings::default(),
-        collected: Vec::new(),
-        members: Vec::new(),
-        ctes: Vec::new(),
-        next_cte: CteId::new(0),
-        scopes: Vec::new(),
-        windows: Vec::new(),
-        spend: Spend::default(),
-        next_select: SelectId::new(0),
-    };
-    let query = resolver.query(query)?;
-    Ok(Statement { query, bindings: resolver.bindings, types: HashMap::new(), spend: resolver.spend })
-}
 
 impl Resolver<'_> {
     /// Counts a node of the tree against `limits.max_expressions`.
@@ -273,10 +216,4 @@ impl Resolver<'_> {
             other => return Err(self.unsupported("this form of query", self.lines.start(other))),
         })
     }
-}
-
-/// `a AND b`
-pub fn and(a: Expr, b: Expr) -> Expr {
-    let pos = a.pos;
-    Expr::new(ExprKind::Binary { op: BinaryOp::And, left: Box::new(a), right: Box::new(b) }, pos)
 }

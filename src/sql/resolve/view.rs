@@ -1,6 +1,6 @@
 //! Views of the policy: each stands for its query, which sees no name of the statement around it.
 
-use super::{Resolver, Result, resolve};
+use super::resolver::{Resolver, Result, resolve};
 use crate::ast::*;
 use crate::catalog::Catalog;
 use crate::lines::Lines;

@@ -6,6 +6,7 @@
 //! it is made. What is there already is not proposed, so that a second run has nothing to say.
 
 mod facts;
+mod proposal;
 mod proposals;
 mod statements;
 
@@ -13,6 +14,7 @@ use crate::cli::args::PolicyFile;
 use crate::cli::database;
 use crate::cli::offline::{self, Chosen, Offline};
 use facts::Facts;
+use proposal::Proposal;
 use std::error::Error;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -38,17 +40,6 @@ pub struct Args {
     /// With --apply, makes keys, too: from then on the database refuses rows that break them
     #[arg(long, requires = "apply")]
     keys: bool,
-}
-
-/// Something to make.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Proposal {
-    /// Statements, one after the other, each in a transaction of its own.
-    sql: Vec<String>,
-    /// Why, and what it costs.
-    reason: String,
-    /// It changes which rows the table takes.
-    is_key: bool,
 }
 
 /// Proposes, and makes.

@@ -1,8 +1,8 @@
 //! Proposals that follow from the policy: units, paths to them, and public values that rows are
 //! grouped by.
 
-use super::Proposal;
 use super::facts::{Facts, TableFacts, qualified};
+use super::proposal::Proposal;
 use ::policy::{Policy, Privacy, Table};
 use plan::expr::print::ident;
 use sql::names::truncate;

@@ -1,8 +1,8 @@
 //! Proposals that follow from statements which are asked often: the columns that their fetches
 //! read, and the conditions that leave few rows.
 
-use super::Proposal;
 use super::facts::{Facts, qualified};
+use super::proposal::Proposal;
 use super::proposals::{covering, index};
 use crate::cli::file;
 use crate::cli::offline::{Failed, Offline, told};

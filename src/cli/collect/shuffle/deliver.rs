@@ -4,7 +4,7 @@
 //! A batch leaves the spool when its receiver has it. When either dies between the two, it is sent
 //! again, under the same id.
 
-use super::Running;
+use super::running::Running;
 use backend::{Login, cause};
 use bytes::Bytes;
 use futures::SinkExt;

@@ -1,16 +1,13 @@
 //! Magnitudes: how many people and rows there are, as somebody says, or as the proxy was asked, for
 //! a price.
 
-use super::Args;
+use super::args::{Args, MOST};
 use crate::cli::explain::proxy::Proxy;
 use emit::synthetic::Sizes;
 use plan::words::short;
 use policy::{Policy, Privacy, Table};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Rows of a table that are made up, at most.
-pub(super) const MOST: u64 = 5_000_000;
 
 /// The numbers, and where they are from.
 pub(super) struct Magnitudes {

@@ -5,6 +5,7 @@
 //! changed, `text` and `html` print. What error each number is expected to have depends on how many people there are: `magnitudes`
 //! is told, or has the proxy asked for a price, and `expected` asks made-up rows of that number.
 
+mod args;
 mod expected;
 mod findings;
 mod helps;
@@ -17,43 +18,10 @@ use crate::cli::file;
 use crate::cli::offline::{self, Chosen, Offline};
 use crate::cli::print::{pretty, say};
 use crate::cli::stack::with_stack;
-use bigdecimal::BigDecimal;
+pub use args::Args;
 use findings::Findings;
 use magnitudes::{Magnitudes, with_parents};
 use std::error::Error;
-use std::path::PathBuf;
-
-/// Arguments of `noisegate explain advise`.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  noisegate explain advise --policy shop.toml dashboard.sql
-  noisegate explain advise --policy shop.toml --people 8000 --rows orders=20000 dashboard.sql
-  noisegate explain advise --policy shop.toml --format html dashboard.sql >advice.html")]
-pub struct Args {
-    #[command(flatten)]
-    offline: offline::Args,
-    /// text, json for programs, or html: one file with pictures
-    #[arg(long, value_enum, default_value_t = Format::Text, hide_possible_values = true)]
-    pub format: Format,
-    /// Expect errors as on made-up rows of so many people, drawn from the policy's ranges and values; asks the policy's database, of which
-    /// no private row is read
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=magnitudes::MOST))]
-    pub people: Option<u64>,
-    /// How many of these rows a table has [default: six for each row that they belong to]; may be repeated
-    #[arg(long, value_name = "TABLE=N", value_parser = rows, requires = "people")]
-    pub rows: Vec<(String, u64)>,
-    /// The same with numbers of people and rows that the proxy answers, with noise: one question for people and one for each table, at this
-    /// epsilon each, debited from the budgets of whoever asks
-    #[arg(long, value_name = "EPSILON", value_parser = offline::epsilon, requires = "proxy", conflicts_with = "people")]
-    pub measure: Option<BigDecimal>,
-    /// The proxy, as a user who may ask and pay: "host=127.0.0.1 port=6432 user=ada dbname=bikes"
-    #[arg(long, value_name = "URL", requires = "measure")]
-    pub proxy: Option<String>,
-    /// The statements; `-` reads them from standard input
-    #[arg(value_name = "FILE")]
-    pub queries: PathBuf,
-}
 
 /// Says it.
 ///
@@ -85,11 +53,4 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
         Format::Html => html::print(&found).into_string(),
     };
     Ok(say(&text)?)
-}
-
-/// `TABLE=N`.
-fn rows(text: &str) -> Result<(String, u64), String> {
-    let read = text.split_once('=').and_then(|(table, n)| Some((table.to_owned(), n.parse().ok()?)));
-    let within = read.filter(|(_, n)| (1..=magnitudes::MOST).contains(n));
-    within.ok_or_else(|| format!("written as TABLE=N, N being at most {}", magnitudes::MOST))
 }

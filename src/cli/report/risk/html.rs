@@ -1,8 +1,9 @@
 //! The figures as one page: no script, nothing loaded from elsewhere, each picture with its numbers.
 
+use super::found::Risk;
 use super::policy::Protection;
 use super::text::mismatch;
-use super::{NOTICE, Risk, STEPS, TOLD, listed};
+use super::words::{NOTICE, STEPS, TOLD, listed};
 use ::risk::{Diversity, curve, most_identifying};
 use console::chart::{Chart, bar};
 use console::words::{number, percent};

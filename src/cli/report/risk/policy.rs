@@ -1,6 +1,6 @@
 //! Protection of a table by a policy, and its gaps, in sentences.
 
-use super::listed;
+use super::words::listed;
 use ::policy::{Budget, Domain, Mode, Policy, Privacy, Scope, Table};
 use ::risk::Asked;
 use bigdecimal::ToPrimitive;

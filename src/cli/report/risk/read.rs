@@ -1,7 +1,8 @@
 //! Has the database count, in one snapshot of it.
 
+use super::args::{Args, Named};
+use super::found::Risk;
 use super::policy::Protection;
-use super::{Args, Named, Risk};
 use crate::cli::database::{self, Connected};
 use ::policy::RawPolicy;
 use ::risk::{

@@ -1,6 +1,7 @@
 //! The figures in lines.
 
-use super::{NOTICE, Risk, STEPS, TOLD, listed};
+use super::found::Risk;
+use super::words::{NOTICE, STEPS, TOLD, listed};
 use ::risk::{curve, most_identifying};
 use console::words::{count, number, percent};
 use std::fmt::Write as _;

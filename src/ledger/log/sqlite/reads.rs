@@ -46,5 +46,5 @@ pub(super) fn note(connection: &Connection, change: &ReadChange) -> rusqlite::Re
         }
         ReadChange::Remove(id) => connection.prepare_cached("DELETE FROM reads WHERE id = ?")?.execute([id]),
     }
-    .and_then(super::one)
+    .and_then(super::counts::one)
 }

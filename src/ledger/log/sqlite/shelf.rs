@@ -1,14 +1,10 @@
 //! Stored releases in the file.
 
-use super::{Sqlite, bytes};
+use super::Sqlite;
+use super::counts::bytes;
 use crate::error::LedgerError;
 use crate::log::{Forget, Kept, Shelf};
-use rusqlite::{Connection, OptionalExtension, params};
-
-/// Bytes of all that is stored.
-pub(super) fn stored(connection: &Connection) -> rusqlite::Result<u64> {
-    connection.query_row("SELECT ifnull(sum(length(bytes)), 0) FROM shelf", [], |row| bytes(row, 0))
-}
+use rusqlite::{OptionalExtension, params};
 
 impl Sqlite {
     /// Runs a DELETE that gives the length of each row it removes.

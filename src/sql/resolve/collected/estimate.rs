@@ -1,12 +1,12 @@
 //! Aggregates over a collected relation, as sums over reports of the cells of
 //! [`weigh`](super::weigh), their variances and the ends of their intervals.
 
-use super::Estimates;
 use super::build::*;
 use super::expansion::Hidden;
 use super::look::columns_of;
 use crate::ast::*;
-use crate::resolve::Result;
+use crate::estimates::Estimates;
+use crate::resolve::resolver::Result;
 use answer::{ClientError, SqlState};
 use schema::SqlType;
 use std::collections::BTreeSet;

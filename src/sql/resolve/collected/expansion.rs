@@ -3,7 +3,7 @@
 use super::build::*;
 use super::members::{Facet, What};
 use crate::ast::*;
-use crate::resolve::Resolver;
+use crate::resolve::resolver::Resolver;
 use bigdecimal::{BigDecimal, ToPrimitive};
 use policy::{Collect, Collected, Oracle, OracleKind, Randomiser, Sets};
 use schema::SqlType;

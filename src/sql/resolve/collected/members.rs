@@ -8,25 +8,14 @@
 use super::look::{columns_of, seen_from_within};
 use crate::ast::*;
 use crate::names::fold;
+use crate::resolve::condition::and;
+use crate::resolve::member::Member;
+use crate::resolve::resolver::{Resolver, Result};
 use crate::resolve::scope::Scope;
-use crate::resolve::{Resolver, Result};
 use answer::ClientError;
 use policy::{Collect, CollectedKind};
 use sqlparser::ast as sp;
 use std::collections::BTreeSet;
-
-/// `unnest(column)` of a collected set.
-#[derive(Clone, Copy)]
-pub(in crate::resolve) struct Member {
-    /// The binding that stands for its rows.
-    binding: BindingId,
-    /// The binding of the collected relation.
-    of: BindingId,
-    /// The column.
-    column: usize,
-    /// It was written in a select list, and not in FROM.
-    listed: bool,
-}
 
 /// A question about a collected set.
 #[derive(Clone, PartialEq)]
@@ -51,14 +40,14 @@ const ONE_ONLY: &str = "Each report of a set is of one of its values: ask for ea
 
 impl Resolver<'_> {
     /// The collected set that a column is: its binding, and its place.
-    pub(in crate::resolve) fn set_column(&self, e: &Expr) -> Option<(BindingId, usize)> {
+    pub(crate) fn set_column(&self, e: &Expr) -> Option<(BindingId, usize)> {
         let ExprKind::Column { binding, column } = e.kind else { return None };
         let kind = self.bound(binding)?.collect.columns.get(column)?.kind;
         (kind == CollectedKind::Set).then_some((binding, column))
     }
 
     /// `unnest(column)` in FROM, where that is a collected set to its left.
-    pub(in crate::resolve) fn unnested(
+    pub(crate) fn unnested(
         &mut self,
         args: &[sp::Expr],
         alias: Option<&sp::TableAlias>,
@@ -88,7 +77,7 @@ impl Resolver<'_> {
     }
 
     /// `unnest(column)` in a select list, where that is a collected set of its FROM.
-    pub(in crate::resolve) fn listed(&mut self, arg: &Expr) -> Option<Expr> {
+    pub(crate) fn listed(&mut self, arg: &Expr) -> Option<Expr> {
         let (of, column) = self.set_column(arg)?;
         self.scopes.last().filter(|scope| scope.bindings.contains(&of))?;
         let known = self.members.iter().find(|m| m.listed && (m.of, m.column) == (of, column));
@@ -124,7 +113,7 @@ impl Resolver<'_> {
         for f in from {
             select.from.extend(without(f, &gone, &mut moved)?);
         }
-        select.filter = select.filter.take().into_iter().chain(moved).reduce(crate::resolve::and);
+        select.filter = select.filter.take().into_iter().chain(moved).reduce(and);
         let mut asked = Asked { binding, collect, members: &members, facets: Vec::new() };
         // In FROM they make rows, be they looked at or not.
         for m in members.iter().filter(|m| !m.listed) {

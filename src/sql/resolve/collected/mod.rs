@@ -16,31 +16,10 @@ mod members;
 mod projected;
 mod weigh;
 
-pub(super) use members::Member;
-
-use super::Resolver;
+use super::resolver::Resolver;
 use super::scope::Scope;
 use crate::ast::*;
 use policy::Collect;
-
-/// Form of estimates.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimates {
-    /// Beside each estimate the two ends of its interval.
-    pub intervals: bool,
-    /// Standard deviations that an interval reaches to each side.
-    pub quantile: f64,
-    /// Estimates are projected on what can be: none is below 0, and all values together are as many
-    /// as there are reports.
-    pub consistent: bool,
-}
-
-impl Default for Estimates {
-    /// No intervals; those that are asked for by name hold 95 %.
-    fn default() -> Self {
-        Self { intervals: false, quantile: 1.959_963_984_540_054_3, consistent: false }
-    }
-}
 
 /// A collected relation in a FROM.
 #[derive(Clone)]

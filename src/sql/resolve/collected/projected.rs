@@ -9,7 +9,7 @@
 use super::build::*;
 use super::expansion::Hidden;
 use crate::ast::*;
-use crate::resolve::Resolver;
+use crate::resolve::resolver::Resolver;
 use policy::Collect;
 use schema::SqlType;
 

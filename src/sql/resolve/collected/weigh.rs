@@ -14,7 +14,7 @@ use super::look::{alone, columns_of, fill, kept, seen_from_within};
 use super::members::{Facet, What};
 use crate::ast::*;
 use crate::names::truncate;
-use crate::resolve::{Resolver, Result};
+use crate::resolve::resolver::{Resolver, Result};
 use answer::ClientError;
 use policy::Randomiser;
 use std::collections::BTreeSet;

@@ -4,7 +4,17 @@ use crate::ast::{CastType, Pos};
 use crate::text_size::LONGEST_CHAR;
 use answer::{ClientError, SqlState};
 use schema::SqlType;
-use sqlparser::ast::{CharacterLength, DataType as D, ExactNumberInfo as N, TimezoneInfo as Tz};
+use sqlparser::ast::{
+    ArrayElemTypeDef, CharacterLength, DataType as D, ExactNumberInfo as N, TimezoneInfo as Tz,
+};
+
+/// The type of the elements of an array type without a length.
+pub fn element_type(ty: &D) -> Option<&D> {
+    match ty {
+        D::Array(ArrayElemTypeDef::SquareBracket(of, None)) => Some(of),
+        _ => None,
+    }
+}
 
 /// The type that a cast names.
 pub fn cast_type(data_type: &D, pos: Pos) -> Result<CastType, ClientError> {
