@@ -2,9 +2,9 @@
 
 use crate::{Copy, Cursor, Fetch, Modes};
 
-/// What a statement does to what the frontend keeps: the virtual transaction, the prepared
-/// statements and the portals. The frontend executes such a statement itself, in both protocols,
-/// and tells the session.
+/// Effect of a statement on the frontend's state: the virtual transaction, the prepared statements
+/// and the portals. The frontend executes such a statement itself, in both protocols, and tells the
+/// session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Control {
     /// `BEGIN`.

@@ -1,11 +1,13 @@
-//! One connection of the finish login: prepare a statement, or run it and carry its rows as bytes.
+//! Relays: connections of the finish login, which prepare a statement, or run it and carry its rows
+//! as bytes.
 //!
-//! tokio-postgres speaks binary results only; here the caller chooses, and rows pass through unread. Each
-//! statement is one write: the statement in the extended protocol (where one message holds one statement only), one Sync.
-//! The session's defaults, which are proven when it begins, make that a read-only transaction of its own; and the grammar of
-//! analysts has nothing that outlives one. What an owner wrote may have: it runs between `BEGIN … READ ONLY` and `ROLLBACK`,
-//! and what an error skips, ROLLBACK among it, is made up for. A client's settings are set before, where the session has
-//! others: those that the last one's client had.
+//! tokio-postgres speaks binary results only; here the caller chooses, and rows pass through
+//! unread. Each statement is one write: the statement in the extended protocol (where one message
+//! holds one statement only), one Sync. The session's defaults, which are proven when it begins,
+//! make that a read-only transaction of its own; and the grammar of analysts has nothing that
+//! outlives one. An owner's text may have: it runs between `BEGIN … READ ONLY` and `ROLLBACK`, and
+//! what an error skips, ROLLBACK among it, is made up for. A client's settings are set before,
+//! where the session has others: those that the last one's client had.
 
 use super::data_row::texts;
 use super::error::{DbError, RelayError};

@@ -79,7 +79,7 @@ impl Part {
     }
 }
 
-/// What a unit adds to the number by which its groups are selected.
+/// Weight of a unit in the number by which its groups are selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weights {
     /// 1 to each.

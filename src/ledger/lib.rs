@@ -352,12 +352,13 @@ impl Ledger {
         self.send(Request::Reuse(cached)).await
     }
 
-    /// The release that an entry paid for will not come: whoever waits for it here pays anew (soundness rule 26).
+    /// Gives up the release that an entry paid for: sessions that wait for it here pay anew
+    /// (soundness rule 26).
     pub async fn give_up(&self, entry: i64, key: [u8; 32]) -> Result<(), Refusal> {
         self.send(Request::GiveUp { entry, key }).await
     }
 
-    /// How often the data were declared new.
+    /// Epoch of the data.
     pub async fn epoch(&self) -> Result<Epoch, Refusal> {
         self.edit(|books, clock| Ok((books.epoch_at(clock), None))).await
     }
@@ -408,12 +409,13 @@ impl Ledger {
             .into()
     }
 
-    /// How it does.
+    /// Pulse of the ledger.
     pub fn pulse(&self) -> &Pulse {
         &self.pulse
     }
 
-    /// Every budget in force, with the part of it that is spent, from 0 to 1, by whoever has spent most of theirs.
+    /// Budgets in force, with the part of each that is spent, from 0 to 1, by the user who has
+    /// spent most of theirs.
     pub async fn spent(&self) -> Result<Vec<(String, f64)>, Refusal> {
         self.edit(move |books, clock| {
             let part = |b: BudgetSummary| {
@@ -425,7 +427,7 @@ impl Ledger {
         .await
     }
 
-    /// Those of [`Self::remaining`] that pay for a statement over these tables of the policy.
+    /// Budgets of [`Self::remaining`] that pay for a statement over these tables of the policy.
     pub async fn paying(&self, who: &Identity, tables: &[usize]) -> Result<Vec<BudgetState>, Refusal> {
         let (mut states, private) = (self.remaining(who).await?, self.private(tables));
         states.retain(|s| account::counts(&s.budget, private.as_deref()));

@@ -1,4 +1,4 @@
-//! What is asked of the books, and what comes of it.
+//! Questions to the books, and their outcomes.
 
 use crate::account::BudgetState;
 use crate::place::ReadPlace;
@@ -7,14 +7,14 @@ use answer::Identity;
 use dp::Charge;
 use price::Proven;
 
-/// What somebody wants to be charged for.
+/// A question: a charge that somebody asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
-    /// Who asks.
+    /// User who asks.
     pub who: &'a Identity,
     /// Hash of what is asked.
     pub statement: [u8; 32],
-    /// What it costs, as it follows from what was proven.
+    /// Charge, as it follows from what was proven.
     pub charge: &'a Proven,
     /// Tables of the policy that it reads; None counts as all.
     pub tables: Option<&'a [usize]>,
@@ -24,12 +24,12 @@ pub struct Question<'a> {
     pub read: Option<ReadTerms>,
     /// The stream that it opens.
     pub stream: Option<Opens<'a>>,
-    /// What the entry says of it, where the policy wants the text.
+    /// Text for the entry, where the policy wants it.
     pub text: Option<&'a str>,
 }
 
 impl<'a> Question<'a> {
-    /// One that is kept nowhere, and may read any table.
+    /// A question that is kept nowhere, and may read any table.
     pub fn new(who: &'a Identity, statement: [u8; 32], charge: &'a Proven) -> Self {
         Self { who, statement, charge, tables: None, release: None, read: None, stream: None, text: None }
     }
@@ -38,7 +38,7 @@ impl<'a> Question<'a> {
 /// A stream that a question opens.
 #[derive(Clone, Copy, Debug)]
 pub struct Opens<'a> {
-    /// Its name.
+    /// Name of the stream.
     pub name: &'a str,
     /// The latest entry by which the user opened it, as far as the asker knows; None where there is none. If there is a
     /// later one, somebody else has paid, and this is refused: nobody pays twice for one opening.
@@ -50,15 +50,15 @@ pub struct Opens<'a> {
 pub struct Opened<'a> {
     /// Whose.
     pub user: &'a str,
-    /// Its name.
+    /// Name of the stream.
     pub stream: &'a str,
     /// The entry that paid for it.
     pub entry: i64,
 }
 
-/// What came of a question.
+/// Outcome of a question.
 pub enum Payment {
-    /// It was charged.
+    /// The charge is debited.
     Paid(Receipt),
     /// Somebody stored its release meanwhile: nothing was charged.
     Kept(Vec<u8>),
@@ -83,7 +83,7 @@ pub struct Receipt {
 }
 
 impl Receipt {
-    /// What was paid.
+    /// The charge that was paid.
     pub fn charge(&self) -> &Charge {
         &self.charge
     }

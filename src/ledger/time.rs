@@ -9,18 +9,18 @@ pub fn time(micros: i64) -> String {
     format!("{text} UTC")
 }
 
-/// How often the data were declared new, and when.
+/// Epoch of the data: how often they were declared new, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epoch {
     /// 0 at first.
     pub number: u64,
     /// When it began, in microseconds since 1970.
     pub since: i64,
-    /// What the ledger's clock says now.
+    /// The ledger's clock, now.
     pub now: i64,
 }
 
-/// This machine's clock, in microseconds since 1970.
+/// Microseconds since 1970, by this machine's clock.
 pub(crate) fn clock() -> i64 {
     micros(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! What a policy leaves undone: allowed, and probably not meant.
+//! Advice on a policy: what is allowed, and probably not meant.
 
 use super::error::Findings;
 use super::model::{Privacy, Table};

@@ -1,4 +1,4 @@
-//! What is known of one column: range, grid and public values, from the policy, its CHECKs and its type.
+//! Bounds of a column: range, grid and public values, from the policy, its CHECKs and its type.
 
 use super::declared::{Bound, Literal};
 use super::error::{At, Findings, Span};
@@ -115,8 +115,8 @@ fn tighter(a: Option<End>, b: Option<End>, first: fn(&End, &End) -> bool) -> Opt
     }
 }
 
-/// How many values the schema lets a column have (NULL apart), where it bounds them: by a list, by both ends of
-/// an integer, by its type.
+/// Number of values that the schema lets a column have (NULL apart), when it bounds them: by a
+/// list, by both ends of an integer, by its type.
 pub(super) fn proven_count(relation: &Relation, c: &schema::Column) -> Option<u64> {
     let proven = proven(relation, c);
     let listed = proven.values.as_ref().map(|v| v.len() as u64);

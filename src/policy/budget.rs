@@ -294,9 +294,10 @@ fn tables(section: &Section<'_, '_>, f: &mut Findings) -> Option<Vec<String>> {
     Some(names)
 }
 
-/// That budgets are over private tables of the policy, and, by soundness rule 24, that one is over the whole data set:
-/// quotas per user or role are no guarantee, and what is read of other tables is not counted. Judged by the text, so that a
-/// mistake in the dataset-wide budget is not reported as its absence.
+/// Checks that budgets are over private tables of the policy, and, by soundness rule 24, that one
+/// is over the whole data set: quotas per user or role are no guarantee, and what is read of other
+/// tables is not counted. Judged by the text, so that a mistake in the dataset-wide budget is not
+/// reported as its absence.
 pub(super) fn coverage(root: &Section<'_, '_>, allowed: bool, tables: &[RawTable], f: &mut Findings) {
     if root.get("budget").is_some_and(|b| !b.get_ref().is_array()) {
         return;

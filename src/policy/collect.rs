@@ -106,7 +106,7 @@ pub(super) fn collects(
     out
 }
 
-/// Who writes reads nothing: none of them may have a role that is answered with exact rows.
+/// Checks that writers read nothing: none of them may have a role that is answered with exact rows.
 pub(super) fn writers_read_nothing(
     collects: &[RawCollect],
     users: &[User],

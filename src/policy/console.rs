@@ -39,7 +39,7 @@ pub(super) const CONSOLE_USER: Keys = Keys {
 /// On loopback, where the policy says nothing.
 const PORT: u16 = 6480;
 
-/// None where the policy has no console.
+/// The console, if the policy has one.
 pub(super) fn console(root: &Section<'_, '_>, has_tls: bool, f: &mut Findings) -> Option<Console> {
     let section = root.section("console", f)?;
     section.keys(&CONSOLE, f);

@@ -29,7 +29,8 @@ pub(super) const MECHANISM: Keys = Keys {
     later: &[],
 };
 
-/// What the budget declares: something where it is an envelope, nothing where it is not. None: a mistake.
+/// Mechanisms that the budget declares: some for an envelope, none for another notion. None: a
+/// mistake.
 pub(super) fn mechanisms(
     section: &Section<'_, '_>,
     accounting: Option<Accounting>,

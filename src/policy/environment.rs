@@ -57,7 +57,7 @@ fn value(name: &str) -> Option<Result<String, ()>> {
     named.then(|| std::env::var(name).map_err(|_| ()))
 }
 
-/// How a string may be shown: as it stands in the file, unless a variable is in it.
+/// A string as it may be shown: as it stands in the file, unless a variable is in it.
 pub(super) fn shown(written: &str) -> String {
     if written.contains("${") { "what stands here".to_owned() } else { format!("{:?}", shorten(written)) }
 }

@@ -3,16 +3,16 @@
 use std::fmt;
 use std::ops::Range;
 
-/// One mistake.
+/// A mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyError {
     /// The policy's file name, as it was given.
     pub file: String,
     /// Line (from 1) and column (characters, from 1); None where the mistake is about the file as a whole.
     pub position: Option<(usize, usize)>,
-    /// What is wrong.
+    /// The mistake, in a sentence.
     pub message: String,
-    /// What would be right.
+    /// The remedy, in a sentence.
     pub hint: Option<String>,
 }
 

@@ -37,7 +37,8 @@ impl Policy {
         self.server.database.clone().unwrap_or_else(stem)
     }
 
-    /// What of this policy the listener keeps to and is otherwise than in another: behind one port all have the same.
+    /// Settings that the listener keeps to and that differ from another policy's: behind one port
+    /// all have the same.
     pub fn unlike(&self, other: &Self) -> Vec<&'static str> {
         let (mine, others) = (&self.server, &other.server);
         let parts = [

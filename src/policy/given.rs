@@ -1,4 +1,5 @@
-//! What a policy gives by a string that may hold variables: its value, which is used, and its text, which is shown.
+//! Values that a policy gives by a string that may hold variables: the value, which is used, and
+//! its text, which is shown.
 
 use super::server_url::ServerUrl;
 use std::fmt;
@@ -7,8 +8,9 @@ use std::str::FromStr;
 use tokio_postgres::Config;
 use tokio_postgres::config::Host;
 
-/// A value, and how it stands in the policy. Where a variable is in it, nothing of the value is ever printed: Display and Debug
-/// show `${NAME}` in its place. Whoever reveals it must not print it.
+/// A value, and how it stands in the policy. Where a variable is in it, nothing of the value is
+/// ever printed: Display and Debug show `${NAME}` in its place. Code that reveals it must not print
+/// it.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Given<T> {
     value: T,
@@ -22,12 +24,12 @@ impl<T> Given<T> {
         Self { value, written }
     }
 
-    /// What is used.
+    /// The value, to be used.
     pub fn reveal(&self) -> &T {
         &self.value
     }
 
-    /// Another value for the same text.
+    /// A value made of this one, with the same text.
     pub fn map<U>(self, of: impl FnOnce(T) -> U) -> Given<U> {
         Given { value: of(self.value), written: self.written }
     }
@@ -85,7 +87,7 @@ impl AsRef<Path> for Given<PathBuf> {
 }
 
 impl Given<PathBuf> {
-    /// Another file, whose name has this behind it.
+    /// A file whose name has this behind it.
     pub fn and(&self, suffix: &str) -> Self {
         let mut value = self.value.clone();
         value.as_mut_os_string().push(suffix);
@@ -104,7 +106,7 @@ pub struct Shown {
     pub user: String,
     /// Name or folder of the first server.
     pub host: String,
-    /// Its port.
+    /// Port.
     pub port: String,
     /// The database.
     pub database: String,
@@ -114,7 +116,7 @@ pub struct Shown {
 const HIDDEN: &str = "(what the environment says)";
 
 impl Given<String> {
-    /// How messages name where it leads: as the policy does.
+    /// The server and database of a URL, as messages name them: as the policy does.
     pub fn shown(&self) -> Shown {
         let read = ServerUrl::from_str(self.written.as_ref().unwrap_or(&self.value));
         let Ok(ServerUrl { config, .. }) = read else {

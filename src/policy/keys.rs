@@ -1,18 +1,18 @@
-//! What a section may hold: declared once, beside the code that reads it. Unknown keys are refused by these lists, and
-//! the tables of docs/policy.md are printed from them.
+//! Keys of sections: declared once, beside the code that reads them. Unknown keys are refused by
+//! these lists, and the tables of docs/policy.md are printed from them.
 
-/// One key.
+/// A key.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// As it stands in the policy.
     pub name: &'static str,
-    /// What its value is.
+    /// Type of the value.
     pub ty: &'static str,
     /// The default: a value as the policy would write it, or words for what has none.
     pub default: &'static str,
     /// A value that is accepted, as the policy would write it.
     pub example: &'static str,
-    /// One sentence.
+    /// Purpose, in a sentence.
     pub purpose: &'static str,
 }
 
@@ -48,7 +48,7 @@ pub struct Keys {
 pub(super) const REQUIRED: &str = "required";
 
 impl Keys {
-    /// Their names.
+    /// Names of the keys.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.list.iter().map(|k| k.name)
     }

@@ -1,8 +1,11 @@
-//! The owner's policy: TOML text and a schema snapshot in, a checked [`Policy`] out, or every mistake at once.
+//! Policies of owners: TOML text and a schema snapshot in, a checked [`Policy`] out, or every
+//! mistake at once.
 //!
-//! No I/O but reading the files it is told to read; no SQL. `raw` reads the text (`reader` knows TOML; `backend`, `ledger`, `limits`,
-//! `listen`, `access`, `log`, `users`, `budget`, `stream`, `tables`, `cache` and `answers` are its sections), `check` holds it against the schema,
-//! `bounds` does so for one column; what comes out is in `model`. Numbers stay exact decimals from the text to the model.
+//! No I/O but reading the files it is told to read; no SQL. `raw` reads the text (`reader` knows
+//! TOML; `backend`, `ledger`, `limits`, `listen`, `access`, `log`, `users`, `budget`, `stream`,
+//! `tables`, `cache` and `answers` are its sections), `check` holds it against the schema, `bounds`
+//! does so for one column; the result is in `model`. Numbers stay exact decimals from the text to
+//! the model.
 
 mod access;
 mod advice;
@@ -70,7 +73,7 @@ pub use tables::PUBLIC_VIEW;
 pub use time::from_iso;
 pub use users::iterations;
 
-/// What a column is randomised by, and ε.
+/// Randomisers of columns, and ε.
 pub use dp::{
     Ratio,
     randomised::{Mean, Oracle, OracleKind, Sets},

@@ -209,11 +209,11 @@ impl std::fmt::Display for Listen {
         }
     }
 }
-/// What makes an address that others reach safe.
+/// Words on how an address that others reach is made safe.
 pub(super) const WITH_TLS: &str =
     "set tls = { cert = \"server.crt\", key = \"server.key\" } in [server], or listen on 127.0.0.1";
 
-/// Where a server of pages listens: what the section says, and where it says that; else this port on loopback.
+/// Address of a server of pages, and where the section says it; else this port on loopback.
 pub(super) fn of_pages(section: &Section<'_, '_>, port: u16, f: &mut Findings) -> (SocketAddr, Option<Span>) {
     let otherwise = SocketAddr::from(([127, 0, 0, 1], port));
     match address(section, "listen", &format!("listen = \"{otherwise}\""), f) {

@@ -23,7 +23,7 @@ pub(super) const METRICS: Keys = Keys {
 /// On loopback, where the policy says nothing.
 const PORT: u16 = 9187;
 
-/// None where the policy has no such section.
+/// The section, if the policy has one.
 pub(super) fn metrics(root: &Section<'_, '_>, has_tls: bool, f: &mut Findings) -> Option<Metrics> {
     let section = root.section("metrics", f)?;
     section.keys(&METRICS, f);

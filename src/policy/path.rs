@@ -11,10 +11,10 @@ use super::suggest::suggest;
 use super::type_name::type_name;
 use schema::{Column, Relation, SqlType};
 
-/// What to write.
+/// An example of a path.
 pub(super) const EXAMPLE: &str = "unit_path = \"trip_id -> trips.trip_id\"";
 
-/// What proves uniqueness (soundness rule 7).
+/// Words on what proves uniqueness (soundness rule 7).
 pub(super) const KEY_HINT: &str = "make it the primary key: the key must be unique, valid, not deferrable, not partial, NOT NULL, on a table without inheritance children";
 
 /// Reads `a -> t.x` and `(a, b) -> t.(x, y)`.

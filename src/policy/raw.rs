@@ -181,18 +181,18 @@ impl RawPolicy {
         })
     }
 
-    /// Where the database is, if the policy says so: what is needed to read the schema that [`Self::check`]
+    /// The database, if the policy says where it is: needed to read the schema that [`Self::check`]
     /// asks for.
     pub fn backend(&self) -> Option<&Backend> {
         self.backend.as_ref()
     }
 
-    /// What is collected, mistakes or not: its descriptions need no database.
+    /// Collected relations, mistakes or not: their descriptions need no database.
     pub fn collects(&self) -> impl Iterator<Item = &Collect> {
         self.collects.iter().map(|raw| &raw.collect)
     }
 
-    /// What the operator hears, mistakes or not.
+    /// Settings of the log, mistakes or not.
     pub fn log(&self) -> Log {
         self.log
     }
@@ -204,7 +204,7 @@ impl RawPolicy {
         tables.chain(reports).collect()
     }
 
-    /// Where the books are and which budgets they hold.
+    /// Place of the books, and the budgets that they hold.
     ///
     /// # Errors
     /// The mistakes that the text alone shows.

@@ -36,7 +36,7 @@ pub(super) struct RawColumn {
     pub paths: Vec<RawJsonPath>,
 }
 
-/// One step, as it is written.
+/// A step of a path, as it is written.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RawPath {
     pub columns: Vec<String>,
@@ -44,7 +44,7 @@ pub(super) struct RawPath {
     pub key: Vec<String>,
 }
 
-/// One path, as its text alone says it.
+/// A path, as its text alone says it.
 #[derive(Clone, Debug)]
 pub(super) struct RawJsonPath {
     pub path: At<String>,

@@ -1,4 +1,5 @@
-//! What of a new policy takes effect while the proxy runs, and what waits for a restart.
+//! Reloads: which parts of a new policy take effect while the proxy runs, and which wait for a
+//! restart.
 
 use super::model::Policy;
 use super::version;
@@ -10,15 +11,15 @@ use std::mem::replace;
 pub struct Reloaded {
     /// The new policy, with the old one's values of what needs a restart.
     pub policy: Policy,
-    /// What has changed and is in force now, as the policy calls it.
+    /// Keys that have changed and are in force now.
     pub changed: Vec<&'static str>,
-    /// What has changed and needs a restart, as the policy calls it.
+    /// Keys that have changed and need a restart.
     pub restart: Vec<&'static str>,
 }
 
 impl Policy {
-    /// This policy after `old`. None where the unit has changed: tables and columns are read by it, so that
-    /// nothing of the new policy can be used without it.
+    /// The policy after `old`. None when the unit has changed: tables and columns are read by it,
+    /// so that nothing of the new policy can be used without it.
     pub fn after(mut self, old: &Policy) -> Option<Reloaded> {
         if self.whose() != old.whose() {
             return None;
@@ -78,7 +79,7 @@ impl Policy {
         self.tables.get(unit.table).map(|t| (t.schema.as_str(), t.name.as_str(), unit.column.as_str()))
     }
 
-    /// What differs from another policy among what takes effect at once, as the policy calls it.
+    /// Keys that differ from another policy's among those that take effect at once.
     pub fn changes(&self, old: &Policy) -> Vec<&'static str> {
         let parts = [
             ("server.tls", self.server.tls != old.server.tls),

@@ -69,7 +69,7 @@ impl Policy {
         self.roles.iter().find(|r| Some(r.name.as_str()) == name)
     }
 
-    /// What users of this role are answered.
+    /// Mode of the users of this role.
     pub fn mode(&self, role: Option<&str>) -> Mode {
         self.role(role).map(|r| r.mode).unwrap_or_default()
     }

@@ -17,11 +17,11 @@ pub struct ServerUrl {
     pub tls: ServerTls,
 }
 
-/// What TLS with a server has to prove: libpq's `sslmode`, `sslrootcert`, `sslcert` and `sslkey`. Whether there is TLS at all
-/// is `Config::get_ssl_mode`.
+/// Demands on TLS with a server: libpq's `sslmode`, `sslrootcert`, `sslcert` and `sslkey`. Whether
+/// there is TLS at all is `Config::get_ssl_mode`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerTls {
-    /// Who vouches for the server's certificate; without one, any certificate will do.
+    /// Trust in the server's certificate; without one, any certificate will do.
     pub trust: Option<Trust>,
     /// The certificate must be for the host that the URL names.
     pub named: bool,
@@ -32,9 +32,9 @@ pub struct ServerTls {
 /// Authorities.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// Those of the operating system.
+    /// Certificates of the operating system.
     System,
-    /// Those of a file in PEM form.
+    /// Certificates of a file in PEM form.
     File(PathBuf),
 }
 

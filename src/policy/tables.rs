@@ -11,7 +11,7 @@ use super::reader::{Section, shorten};
 use toml::Spanned;
 use toml::de::DeValue;
 
-/// What publishes a view over private tables.
+/// Line that publishes a view over private tables.
 pub const PUBLIC_VIEW: &str = "public_view = \"I know that everybody gets its rows exactly\"";
 
 /// Keys of `[table.NAME]`.

@@ -23,7 +23,7 @@ const PATH: &str = "/v1/traces";
 
 const EXAMPLE: &str = "endpoint = \"http://127.0.0.1:4318\"";
 
-/// None where the policy has no such section.
+/// The section, if the policy has one.
 pub(super) fn traces(root: &Section<'_, '_>, keeps_text: bool, f: &mut Findings) -> Option<Traces> {
     let section = root.section("traces", f)?;
     section.keys(&TRACES, f);

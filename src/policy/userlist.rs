@@ -3,12 +3,12 @@
 //! PgBouncer reads the first two fields and ignores what follows, so one file serves both. Quotes within a field are
 //! doubled; lines that start with `;` are comments.
 
-/// One line that names a user.
+/// A line that names a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Login name.
     pub name: String,
-    /// What stands in the second field: for us, a SCRAM verifier.
+    /// Second field: for us, a SCRAM verifier.
     pub secret: String,
     /// The third field, where there is one.
     pub role: Option<String>,
@@ -22,7 +22,7 @@ pub struct Entry {
 pub struct BadLine {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong. Never a part of the line.
+    /// The mistake. Never a part of the line.
     pub what: &'static str,
 }
 

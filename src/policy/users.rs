@@ -1,4 +1,4 @@
-//! Who may log in: `[[user]]`, `server.users_file`, `server.auth_query`.
+//! Users who may log in: `[[user]]`, `server.users_file`, `server.auth_query`.
 
 use super::environment::expand;
 use super::error::{Findings, Span};

@@ -33,7 +33,8 @@ impl Window {
         }
     }
 
-    /// How many windows 365 days can touch: what is spent in a year is at most so many budgets.
+    /// The most windows that 365 days can touch: spending of a year is at most that of as many
+    /// budgets.
     pub fn in_a_year(self) -> u32 {
         match self {
             Self::Days(n) => 365u32.div_ceil(n.max(1)) + 1,

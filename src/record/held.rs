@@ -1,5 +1,5 @@
-//! What is held for as long as anything works on a statement: beyond its session's part, where what it began goes on without a
-//! client.
+//! Holds on a statement: kept as long as anything works on it, beyond its session's part, when work
+//! that it began goes on without a client.
 
 use std::any::Any;
 use std::future::Future;
@@ -17,7 +17,7 @@ pub async fn holding<F: Future>(held: Held, work: F) -> F::Output {
     HELD.scope(held, work).await
 }
 
-/// What the work of this task holds.
+/// The hold of this task's work.
 pub fn held() -> Option<Held> {
     HELD.try_with(Arc::clone).ok()
 }

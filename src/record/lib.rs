@@ -1,11 +1,12 @@
-//! What ran and what runs, for owners and operators: who asked, how it was answered, what it cost, how long each part took,
-//! and why what was refused was refused. Kept in memory, for as long as the process lives, within a bound of bytes.
+//! Record of statements that ran and that run, for owners and operators: who asked, how it was
+//! answered, what it cost, how long each part took, and why it was refused. Kept in memory, for as
+//! long as the process lives, within a bound of bytes.
 //!
-//! No value is in it: no row, no cell, no parameter, no count but that of the rows that a client was sent, and no text but
-//! where the policy keeps texts. `work` is one statement, `asked` the facts about it, `running` how
-//! a task finds its own, `recorder` all of a database, `tally` what is added up of them,
-//! `reason` the words of a refusal without the analyst's, `totals` what monitoring reads, `trace` what is sent elsewhere, `strangers` how the log
-//! names those who are not logged in. It knows neither SQL nor policies.
+//! No value is in it: no row, no cell, no parameter, no count but that of the rows that a client
+//! was sent, and no text but where the policy keeps texts. `work` is one statement, `recorder` all
+//! of a database, `tally` sums over them, `reason` the words of a refusal without the analyst's,
+//! `totals` numbers for monitoring, `trace` what is sent elsewhere, `strangers` how the log names
+//! those who are not logged in. It knows neither SQL nor policies.
 
 mod asked;
 mod held;

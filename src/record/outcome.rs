@@ -1,13 +1,15 @@
-//! How a statement ended, in a word.
+//! Outcomes of statements, in a word.
 
-/// How a statement was answered, or why not. The words are labels of metrics, and stand in the console.
+/// Outcome of a statement: how it was answered, or why not. The words are labels of metrics, and
+/// stand in the console.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// Over private rows, and paid for.
     Fresh,
     /// Over private rows, from answers that were paid for before.
     Repeated,
-    /// It names private tables, and is answered from text and policy alone, or by a stream that was paid for.
+    /// The statement names private tables, and is answered from text and policy alone, or by a
+    /// stream that was paid for.
     Free,
     /// Over public tables, catalogs, or none.
     Public,
@@ -43,7 +45,7 @@ impl Outcome {
         Self::Cancelled,
     ];
 
-    /// Its word.
+    /// Word for the outcome.
     pub fn word(self) -> &'static str {
         match self {
             Self::Fresh => "fresh",
@@ -60,7 +62,7 @@ impl Outcome {
         }
     }
 
-    /// What a statement of a kind is when nobody says otherwise.
+    /// Outcome of a statement of a kind when nobody says otherwise.
     pub(crate) fn of_class(class: &str) -> Self {
         match class {
             "explain" => Self::Explained,
@@ -69,8 +71,8 @@ impl Outcome {
         }
     }
 
-    /// What an error of this SQLSTATE is. A budget that is spent (53400) and a user's share of connections (53300) are
-    /// refusals; all else of what the server lacks is a failure.
+    /// Outcome of an error with this SQLSTATE. A budget that is spent (53400) and a user's share of
+    /// connections (53300) are refusals; all else that the server lacks is a failure.
     pub(crate) fn of_error(code: &str) -> Self {
         match code {
             "57014" => Self::Cancelled,

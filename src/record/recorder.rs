@@ -36,30 +36,30 @@ struct Past {
     tallies: Tallies,
 }
 
-/// One statement, as it is shown.
+/// A statement, as it is shown.
 #[derive(Clone, Debug)]
 pub struct Line {
     /// When it began, in microseconds since 1970.
     pub at: i64,
-    /// Who asked.
+    /// User who asked.
     pub user: String,
     /// The session's number.
     pub session: i32,
-    /// Its kind.
+    /// Kind of the statement.
     pub class: &'static str,
-    /// Its text, where the policy keeps texts.
+    /// Text of the statement, where the policy keeps texts.
     pub text: Option<String>,
-    /// How it ended; None while it runs.
+    /// Outcome; None while it runs.
     pub outcome: Option<Outcome>,
     /// The SQLSTATE and why, where it ended with an error.
     pub error: Option<(String, String)>,
     /// The stage that it is in, or ended in.
     pub stage: Stage,
-    /// How long each stage took.
+    /// Times of its stages.
     pub stages: Stages,
-    /// How long it took.
+    /// Time of the statement.
     pub took: Duration,
-    /// What was paid: once for each of its steps.
+    /// Payments, one for each of its steps.
     pub prices: Vec<Price>,
     /// Rows that the client was sent.
     pub rows: u64,
@@ -91,16 +91,16 @@ impl Line {
     }
 }
 
-/// What there is to show.
+/// Contents of the record.
 #[derive(Clone, Debug, Default)]
 pub struct Shown {
-    /// What runs, the oldest first.
+    /// Statements that run, the oldest first.
     pub live: Vec<Line>,
-    /// What ran, the latest first.
+    /// Statements that ran, the latest first.
     pub past: Vec<Line>,
     /// By user, since the process began.
     pub users: Vec<(String, Tally)>,
-    /// What was refused, the most frequent first.
+    /// Refusals, the most frequent first.
     pub refused: Vec<Refusals>,
 }
 
@@ -154,7 +154,7 @@ impl Recorder {
         self.tracer.get().is_some()
     }
 
-    /// What runs, at most `lines`, and the latest `lines` that ran; with what is added up.
+    /// Statements that run, at most `lines`, and the latest `lines` that ran; with all sums.
     pub fn shown(&self, lines: usize) -> Shown {
         let live: Vec<Arc<Work>> = lock(&self.live).values().take(lines).cloned().collect();
         let (past, users, refused) = {
@@ -167,17 +167,17 @@ impl Recorder {
         Shown { live: lines(live), past: lines(past), users, refused }
     }
 
-    /// How many run.
+    /// Number of statements that run.
     pub fn running(&self) -> usize {
         lock(&self.live).len()
     }
 
-    /// What monitoring reads.
+    /// Totals for monitoring.
     pub fn totals(&self) -> &Totals {
         &self.totals
     }
 
-    /// How often there was an error of each SQLSTATE.
+    /// Numbers of errors by SQLSTATE.
     pub fn errors(&self) -> BTreeMap<String, u64> {
         lock(&self.past).tallies.codes()
     }

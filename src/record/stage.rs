@@ -38,7 +38,7 @@ impl Stage {
         Self::Send,
     ];
 
-    /// Its word.
+    /// Word for the stage.
     pub fn word(self) -> &'static str {
         match self {
             Self::Parse => "parse",
@@ -53,7 +53,7 @@ impl Stage {
     }
 }
 
-/// How long each stage took. A statement is in one at a time: what waits within another is not counted in that.
+/// Times of stages. A statement is in one at a time: a stage within another is not counted in that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stages([Duration; STAGES]);
 
@@ -70,7 +70,7 @@ impl Stages {
         }
     }
 
-    /// Those that took any time.
+    /// Stages that took any time.
     pub fn each(&self) -> impl Iterator<Item = (Stage, Duration)> + '_ {
         Stage::ALL.into_iter().map(|stage| (stage, self.of(stage))).filter(|(_, took)| !took.is_zero())
     }

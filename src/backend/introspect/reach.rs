@@ -4,7 +4,7 @@
 use super::error::IntrospectError;
 use tokio_postgres::Client;
 
-/// Each of these relations with every relation whose rows it shows, itself among them.
+/// Pairs of each of these relations with every relation whose rows it shows, itself among them.
 ///
 /// Tables that a function reads which a view calls are not found.
 pub async fn behind(client: &Client, relations: &[u32]) -> Result<Vec<(u32, u32)>, IntrospectError> {

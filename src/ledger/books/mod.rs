@@ -1,8 +1,9 @@
-//! What the entries of a ledger mean: a state machine without any I/O.
+//! Books: the meaning of a ledger's entries, as a state machine without any I/O.
 //!
-//! [`Books::apply`] takes entries in their order and verifies each: its spelling, its time, every price and every sum (the
-//! chain of hashes is the log's to prove). [`Books::decide`] says whether a statement can be paid for, and what its entry is. Whoever writes does nothing but
-//! decide, append and apply. What may not live here: files, databases, clocks, randomness.
+//! [`Books::apply`] takes entries in their order and verifies each: its spelling, its time, every
+//! price and every sum (the chain of hashes is the log's to prove). [`Books::decide`] says whether
+//! a statement can be paid for, and what its entry is. A writer does nothing but decide, append and
+//! apply. Files, databases, clocks and randomness may not live here.
 
 mod body;
 mod compare;

@@ -1,4 +1,5 @@
-//! What is collected, held against the schema: the table of the reports holds them, and nothing else.
+//! Collected relations, held against the schema: the table of the reports holds them, and nothing
+//! else.
 
 use super::raw::RawCollect;
 use crate::error::Findings;

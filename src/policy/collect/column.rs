@@ -43,7 +43,7 @@ const MOST_VALUES: usize = 10_000;
 /// Values whose reports have a bit for each: reading them takes time for each.
 const MOST_BITS: u32 = 256;
 
-/// One column, or None where there are mistakes.
+/// A column, or None where there are mistakes.
 pub(super) fn column(name: At<String>, section: &Section<'_, '_>, f: &mut Findings) -> Option<Collected> {
     section.keys(&COLUMN, f);
     if name.value.is_empty() || name.value.len() > 63 || name.value.contains('\0') {

@@ -23,7 +23,7 @@ const SHUFFLED: [&str; 7] = [
 const MOST: u64 = 1_000_000;
 const DAY: u64 = 86_400;
 
-/// Who randomises, or None where there are mistakes.
+/// The encoder, or None where there are mistakes.
 pub(super) fn encoder(section: &Section<'_, '_>, base: &Path, f: &mut Findings) -> Option<Encoder> {
     let client = one_of(section, "encoder", ["proxy", "client"], f)?;
     let process = one_of(section, "shuffler", ["none", "process"], f)?;

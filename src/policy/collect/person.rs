@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 /// Keys that mean nothing without a person.
 const OF_PERSONS: [&str; 5] = ["person_key_file", "epsilon", "window", "persons", "permanent"];
 
-/// What identifies a person; None where nobody is told apart, or where there are mistakes. `row` is the ε of a row.
+/// The column that identifies a person; None where nobody is told apart, or where there are
+/// mistakes. `row` is the ε of a row.
 pub(super) fn person(
     section: &Section<'_, '_>,
     name: &str,

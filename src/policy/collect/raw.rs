@@ -7,8 +7,8 @@ use crate::model::Collect;
 #[derive(Clone, Debug)]
 pub(crate) struct RawCollect {
     pub collect: Collect,
-    /// Its name.
+    /// Place of its name.
     pub span: Span,
-    /// Its columns.
+    /// Places of its columns.
     pub columns: Vec<Span>,
 }

@@ -1,4 +1,4 @@
-//! Who may connect from where: `[[access]]`.
+//! Access rules, of who may connect from where: `[[access]]`.
 
 use std::net::IpAddr;
 
@@ -17,7 +17,7 @@ pub struct AccessRule {
     pub allow: bool,
 }
 
-/// One item of `access.from`.
+/// An item of `access.from`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
     /// Unix sockets.

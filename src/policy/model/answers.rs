@@ -1,4 +1,4 @@
-//! What is answered without rows: `[answers]`.
+//! Answers without rows: `[answers]`.
 
 /// `[answers]`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

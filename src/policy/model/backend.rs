@@ -21,7 +21,8 @@ pub struct Backend {
     pub pool: usize,
     /// Statements of one user that run at once on each login.
     pub pool_per_user: u32,
-    /// Those of a user whose statements have kept as many running for a quarter of a minute, while others ask, too.
+    /// Connections of a user whose statements have kept as many running for a quarter of a minute,
+    /// while others ask, too.
     pub pool_per_user_steady: u32,
     /// Longest time that a statement over public tables alone may take, and that its reader may take nothing.
     pub public_timeout: Duration,
@@ -29,7 +30,7 @@ pub struct Backend {
     pub statement_timeout: Duration,
     /// `work_mem` of fetch sessions, for example `64MB`.
     pub work_mem: Option<String>,
-    /// Where `check --write-schema` puts the schema snapshot, and `explain` reads it.
+    /// File of the schema snapshot, which `check --write-schema` writes, and `explain` reads.
     pub schema: Given<PathBuf>,
 }
 

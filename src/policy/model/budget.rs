@@ -7,12 +7,12 @@ use bigdecimal::BigDecimal;
 pub enum Accounting {
     /// Prices add up in a notion.
     Notion(dp::Notion),
-    /// So many uses of each declared mechanism, counted down.
+    /// Numbers of uses of each declared mechanism, counted down.
     Envelope,
 }
 
 impl Accounting {
-    /// What a policy that says nothing counts in.
+    /// The notion of a policy that says nothing.
     pub const USUAL: Self = Self::Notion(dp::Notion::Zcdp);
 
     /// All, as policies list them.
@@ -44,14 +44,14 @@ impl Accounting {
     }
 }
 
-/// Who shares a budget.
+/// Scope of a budget: who shares it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// Everybody: the guarantee.
+    /// Everybody shares it: the guarantee.
     Dataset,
-    /// Each user has one: a quota.
+    /// Every user has one: a quota.
     User,
-    /// Each role has one: a quota.
+    /// Every role has one: a quota.
     Role,
 }
 
@@ -74,7 +74,7 @@ impl Scope {
 /// When a budget starts anew. In UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Window {
-    /// Periods of so many days, the first of which began on 1970-01-01.
+    /// Periods of this many days, the first of which began on 1970-01-01.
     Days(u32),
     /// Calendar months.
     Month,
@@ -105,14 +105,15 @@ impl Window {
 pub struct Declared {
     /// The noise, and what one unit can change.
     pub mechanism: dp::Mechanism,
-    /// How often. A statement uses each of its noises once for every group that a unit may touch.
+    /// Number of uses. A statement uses each of its noises once for every group that a unit may
+    /// touch.
     pub uses: u32,
 }
 
 /// `[[budget]]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Its name, unique.
+    /// Name of the budget, unique.
     pub name: String,
     /// Whose it is.
     pub scope: Scope,
@@ -128,9 +129,10 @@ pub struct Budget {
     pub delta: BigDecimal,
     /// The part of δ that pays for private groups.
     pub selection_delta: BigDecimal,
-    /// What an envelope grants; empty elsewhere.
+    /// Mechanisms that an envelope grants; empty elsewhere.
     pub mechanisms: Vec<Declared>,
-    /// Where the owner left the notion to the program: what each would buy. `accounting` is the one that was taken.
+    /// Notions, and what each would buy, when the owner left the notion to the program.
+    /// `accounting` is the one that was taken.
     pub choices: Vec<(Accounting, u128)>,
 }
 

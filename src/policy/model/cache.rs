@@ -1,4 +1,4 @@
-//! How answers are kept: `[cache]`.
+//! Kept answers: `[cache]`.
 
 use crate::given::Given;
 use std::path::PathBuf;
@@ -9,15 +9,15 @@ use std::time::Duration;
 pub struct Cache {
     /// Answers are kept.
     pub enabled: bool,
-    /// How long an answer is given again; None is until something else ends it.
+    /// Time for which an answer is given again; None is until something else ends it.
     pub refresh: Option<Duration>,
     /// The channel whose NOTIFY ends the answers kept so far.
     pub notify: Option<String>,
     /// The least time between two of these that are heard.
     pub notify_interval: Duration,
-    /// What `now()` is rounded down to a multiple of, where private rows are compared with it.
+    /// Time that `now()` is rounded down to a multiple of, where private rows are compared with it.
     pub snap: Option<Duration>,
-    /// What kept answers are encrypted with.
+    /// Key that kept answers are encrypted with.
     pub key: Option<CacheKey>,
 }
 
@@ -37,7 +37,7 @@ impl Default for Cache {
 /// `cache.key_file`, `cache.key`
 #[derive(Clone, PartialEq, Eq)]
 pub enum CacheKey {
-    /// Where it is.
+    /// File of the key.
     File(Given<PathBuf>),
     /// The key itself.
     Bytes([u8; 32]),

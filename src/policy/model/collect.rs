@@ -1,4 +1,4 @@
-//! What is collected by local differential privacy: `[collect.NAME]`.
+//! Collected relations, by local differential privacy: `[collect.NAME]`.
 
 use crate::given::GivenFile;
 use bigdecimal::{BigDecimal, ToPrimitive};
@@ -9,27 +9,27 @@ use schema::SqlType;
 /// `[collect.NAME]`: rows that writers send, and of which nothing is stored but randomised reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collect {
-    /// Its name: what writers write to, and what analysts ask.
+    /// Name of the relation, for writers and for analysts.
     pub name: String,
     /// Schema of the table that holds the reports.
     pub schema: String,
     /// The table that holds the reports. Analysts cannot name it.
     pub table: String,
-    /// Its place in `Policy::tables`.
+    /// Place in `Policy::tables`.
     pub reports: usize,
-    /// Who may write, by login name.
+    /// Writers, by login name.
     pub users: Vec<String>,
-    /// Who may write, by role.
+    /// Writers, by role.
     pub roles: Vec<String>,
-    /// What is asked, in the order of the policy.
+    /// Columns, in the order of the policy.
     pub columns: Vec<Collected>,
-    /// Where it is randomised.
+    /// The encoder.
     pub encoder: Encoder,
-    /// What identifies a person, and how much one may say.
+    /// Column that identifies a person, and how much one may say.
     pub person: Option<Person>,
 }
 
-/// What identifies a person among those who write: a column of rows, of which nothing is stored beside reports.
+/// A column that identifies a person among those who write: nothing of it is stored beside reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
     /// The column's name, in what is written alone.
@@ -38,11 +38,11 @@ pub struct Person {
     pub key_file: GivenFile,
     /// A person's value is reported the same each time.
     pub permanent: bool,
-    /// How much one person may say.
+    /// Limit on one person.
     pub limit: Option<Limit>,
 }
 
-/// How much one person may say.
+/// A limit on how much one person may say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// ε of all that one person says in a window.
@@ -55,16 +55,16 @@ pub struct Limit {
     pub file: GivenFile,
 }
 
-/// Who randomises what is collected.
+/// An encoder: where rows are randomised.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Encoder {
     /// noisegate, as rows arrive.
     Proxy,
-    /// Whoever answers: sealed reports arrive in batches of a shuffler.
+    /// The client: sealed reports arrive in batches of a shuffler.
     Client(Box<Shuffled>),
 }
 
-/// How reports that were sealed where they were given get here.
+/// Terms of reports that are sealed where they are given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shuffled {
     /// The public key of the shuffler, as `noisegate collect key` prints it.
@@ -75,7 +75,7 @@ pub struct Shuffled {
     pub min_batch: u64,
     /// Seconds after which a smaller batch goes out, which says so.
     pub max_delay: u64,
-    /// About so many reports of a group before any of it goes out.
+    /// About the number of reports of a group before any of it goes out.
     pub min_group: u64,
     /// ε of the noise on that threshold.
     pub group_epsilon: BigDecimal,
@@ -86,27 +86,28 @@ pub struct Shuffled {
 /// A column of what is collected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collected {
-    /// Its name, in what is written and asked, and in the table of the reports.
+    /// Name of the column, in statements of writers and analysts, and in the table of the reports.
     pub name: String,
-    /// What its values are.
+    /// Kind of its values.
     pub kind: CollectedKind,
     /// Every value that may be reported, as text that casts to its type; the place is the number that is randomised. NULL, where
     /// it may be missing, is one more, behind them; so is what fills a set up.
     pub values: Vec<String>,
-    /// Which of them stands for all that are not listed; None makes such a value an error.
+    /// Place of the value that stands for all that are not listed; None makes such a value an
+    /// error.
     pub other: Option<usize>,
-    /// It may be NULL.
+    /// The column may be NULL.
     pub missing: bool,
     /// ε of one report of this column.
     pub epsilon: BigDecimal,
-    /// How it is randomised.
+    /// The randomiser.
     pub randomiser: Randomiser,
 }
 
-/// What the values of a column are.
+/// Kind of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CollectedKind {
-    /// One of a list of texts.
+    /// A text of a list.
     Categorical,
     /// True or false.
     Boolean,
@@ -145,7 +146,7 @@ impl CollectedKind {
     }
 }
 
-/// How a column is randomised.
+/// A randomiser of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Randomiser {
     /// A frequency oracle over the numbers of values.
@@ -190,7 +191,7 @@ impl Randomiser {
         }
     }
 
-    /// That type, as DDL has it.
+    /// Type of the stored column, as DDL has it.
     pub fn stored_word(&self) -> &'static str {
         if self.stored() == SqlType::Int4 { "int4" } else { "bytea" }
     }
@@ -202,7 +203,7 @@ impl Collect {
         self.users.iter().any(|u| u == user) || role.is_some_and(|role| self.roles.iter().any(|r| r == role))
     }
 
-    /// How its reports are shuffled, where they arrive sealed.
+    /// Terms of shuffling, where reports arrive sealed.
     pub fn shuffled(&self) -> Option<&Shuffled> {
         match &self.encoder {
             Encoder::Proxy => None,
@@ -251,7 +252,7 @@ impl Collect {
 }
 
 impl Collected {
-    /// How many values there are, NULL included.
+    /// Number of values, NULL included.
     pub fn size(&self) -> usize {
         self.values.len() + usize::from(self.missing)
     }
@@ -261,8 +262,9 @@ impl Collected {
         dp::ratio(&self.epsilon)
     }
 
-    /// What somebody who sees a report of this column may believe of its writer at most, who believed with `prior` that they
-    /// have some property: Bayes' rule at a likelihood ratio of e^ε. For display.
+    /// The most that somebody who sees a report of this column may believe of its writer, after
+    /// believing with `prior` that they have some property: Bayes' rule at a likelihood ratio of
+    /// e^ε. For display.
     pub fn posterior(&self, prior: f64) -> f64 {
         let odds = prior / (1.0 - prior) * self.epsilon.to_f64().unwrap_or(f64::INFINITY).exp();
         if odds.is_finite() { odds / (1.0 + odds) } else { 1.0 }

@@ -6,11 +6,11 @@ use std::time::Duration;
 /// `[console]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Console {
-    /// Where browsers arrive.
+    /// Address for browsers.
     pub listen: SocketAddr,
-    /// How long a login lasts.
+    /// Time that a login lasts.
     pub session: Duration,
-    /// Who may log in.
+    /// Users who may log in.
     pub users: Vec<ConsoleUser>,
 }
 
@@ -19,7 +19,7 @@ pub struct Console {
 pub struct ConsoleUser {
     /// Login name.
     pub name: String,
-    /// What they see.
+    /// Role, which decides what they see.
     pub role: ConsoleRole,
     /// A SCRAM-SHA-256 verifier.
     pub scram: String,

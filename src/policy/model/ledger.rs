@@ -1,4 +1,4 @@
-//! Where the books are: `[ledger]`.
+//! Place of the books: `[ledger]`.
 
 use crate::given::{Given, GivenFile};
 use std::time::Duration;
@@ -12,7 +12,7 @@ pub enum LedgerLocation {
     Postgres(LedgerDatabase),
 }
 
-/// Where a shared ledger is.
+/// Place of a shared ledger.
 #[derive(Clone, PartialEq, Eq)]
 pub struct LedgerDatabase {
     /// The connection; it may hold a password.
@@ -21,7 +21,7 @@ pub struct LedgerDatabase {
     pub password_file: Option<GivenFile>,
     /// The schema that is all the ledger's.
     pub schema: String,
-    /// What the database gets to answer. Then statements are refused.
+    /// Time that the database has to answer. Then statements are refused.
     pub timeout: Duration,
     /// The file in which this proxy notes where the ledger ends.
     pub mark: GivenFile,

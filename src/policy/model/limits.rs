@@ -1,4 +1,4 @@
-//! What clients may grow: `[limits]`.
+//! Limits on what clients may grow: `[limits]`.
 
 use std::time::Duration;
 

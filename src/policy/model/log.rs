@@ -1,11 +1,11 @@
-//! What the operator hears: `[log]`.
+//! The operator's log: `[log]`.
 
 /// `[log]`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Log {
-    /// How an event is written.
+    /// Form of events.
     pub format: LogFormat,
-    /// Which events are written.
+    /// Level of events that are written.
     pub level: LogLevel,
 }
 
@@ -15,7 +15,7 @@ pub enum LogFormat {
     /// For people.
     #[default]
     Text,
-    /// One JSON object per line.
+    /// JSON, an object per line.
     Json,
 }
 

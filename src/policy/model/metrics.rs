@@ -1,12 +1,12 @@
-//! What monitoring reads: `[metrics]`.
+//! Metrics for monitoring: `[metrics]`.
 
 use std::net::SocketAddr;
 
 /// `[metrics]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metrics {
-    /// Where it arrives.
+    /// Address of the metrics.
     pub listen: SocketAddr,
-    /// Where probes arrive, if not there as well.
+    /// Address of the probes, when it is another.
     pub health_listen: Option<SocketAddr>,
 }

@@ -45,17 +45,17 @@ use bigdecimal::BigDecimal;
 pub struct Policy {
     /// SHA-256 over everything that changes an answer's meaning (unit, tables, bounds, budgets).
     pub version: [u8; 32],
-    /// Where to listen.
+    /// Addresses for clients.
     pub server: Server,
-    /// Who may connect from where; empty lets in everybody who can log in.
+    /// Rules of who may connect from where; an empty list lets in everybody who can log in.
     pub access: Vec<AccessRule>,
-    /// What the operator hears.
+    /// The operator's log.
     pub log: Log,
     /// Pages for owners and auditors, if there are any.
     pub console: Option<Console>,
-    /// What monitoring reads, if anything.
+    /// Metrics for monitoring, if any.
     pub metrics: Option<Metrics>,
-    /// Where statements are sent as traces, if anywhere.
+    /// Collector of traces, if any.
     pub traces: Option<Traces>,
     /// The database.
     pub backend: Backend,
@@ -63,9 +63,10 @@ pub struct Policy {
     pub ledger: LedgerLocation,
     /// Entries of the books hold the text that the database was sent, too.
     pub ledger_text: bool,
-    /// Who is protected. None where no table is about people: all that is asked is public, or was collected privately.
+    /// The unit. None where no table is about people: all that is asked is public, or was collected
+    /// privately.
     pub unit: Option<Unit>,
-    /// What one statement costs and may touch.
+    /// Price and bounds of one statement.
     pub statement: StatementDefaults,
     /// Every budget; all that match a user are debited.
     pub budgets: Vec<Budget>,
@@ -73,9 +74,9 @@ pub struct Policy {
     pub streams: Vec<Stream>,
     /// Queries that analysts find as tables.
     pub views: Vec<View>,
-    /// What is collected by local differential privacy.
+    /// Relations that are collected by local differential privacy.
     pub collects: Vec<Collect>,
-    /// Who may log in.
+    /// Users who may log in.
     pub users: Vec<User>,
     /// Roles that are answered in a way of their own.
     pub roles: Vec<Role>,
@@ -83,23 +84,23 @@ pub struct Policy {
     pub tables: Vec<Table>,
     /// Every limit.
     pub limits: Limits,
-    /// How answers are kept.
+    /// Terms of kept answers.
     pub cache: Cache,
-    /// What is answered without rows.
+    /// Answers without rows.
     pub answers: Answers,
 }
 
-/// Who is protected.
+/// The unit of privacy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
     /// The table whose rows stand for units: its place in [`Policy::tables`].
     pub table: usize,
-    /// Its column, whose values are the units.
+    /// Column whose values are the units.
     pub column: String,
 }
 
 impl Policy {
-    /// What a unit is called: the name of its column.
+    /// Name of a unit: that of its column.
     pub fn unit_column(&self) -> &str {
         self.unit.as_ref().map_or("unit", |u| u.column.as_str())
     }

@@ -1,23 +1,23 @@
-//! What the users of a role are answered: `[[role]]`.
+//! Roles, by the answers that their users get: `[[role]]`.
 
 /// `[[role]]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Role {
-    /// Its name, as users have it.
+    /// Name of the role, as users have it.
     pub name: String,
-    /// What its users are answered.
+    /// Mode of its users.
     pub mode: Mode,
     /// Whether its sessions begin with `noisegate.notices = on`.
     pub notices: bool,
 }
 
-/// What becomes of a statement over private tables.
+/// Treatment of a statement over private tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// It is charged for, and answered with noise.
+    /// The statement is charged for, and answered with noise.
     #[default]
     Private,
-    /// It is planned as ever, and answered from rows that are made up from the policy.
+    /// The statement is planned as ever, and answered from rows that are made up from the policy.
     Synthetic,
     /// The database answers it as it stands: no privacy, for owners.
     Passthrough,

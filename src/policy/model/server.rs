@@ -1,4 +1,4 @@
-//! Where clients arrive: `[server]`.
+//! Addresses for clients: `[server]`.
 
 use crate::given::{Given, GivenFile};
 use std::net::SocketAddr;
@@ -8,17 +8,17 @@ use std::time::Duration;
 /// `[server]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// Where clients arrive.
+    /// Addresses for clients.
     pub listen: Vec<Listen>,
     /// Permissions of Unix sockets, as in `chmod`.
     pub unix_socket_permissions: u32,
     /// Certificate and key, if TLS is offered.
     pub tls: Option<Tls>,
-    /// What running statements get to finish at a shutdown.
+    /// Time that running statements have to finish at a shutdown.
     pub shutdown_timeout: Duration,
     /// The name that clients ask for; None leaves it to the file's name, or to them.
     pub database: Option<String>,
-    /// Where users are looked up who are in no list.
+    /// Query that looks up users who are in no list.
     pub auth_query: Option<AuthQuery>,
 }
 
@@ -35,7 +35,7 @@ pub struct AuthQuery {
     pub iterations: u32,
 }
 
-/// One address of `server.listen`.
+/// An address of `server.listen`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listen {
     /// An IP address and port.

@@ -4,10 +4,11 @@ use bigdecimal::{BigDecimal, ToPrimitive};
 use dp::sparse::{Direction, Plan, SENSITIVITY, accuracy};
 use dp::{Charge, DpError, Ratio, ratio};
 
-/// `[[stream]]`: one threshold noise for many questions, of which the first so many that exceed are answered.
+/// `[[stream]]`: one threshold noise for many questions, of which the first few that exceed are
+/// answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stream {
-    /// Its name, unique.
+    /// Name of the stream, unique.
     pub name: String,
     /// The algorithm.
     pub variant: Variant,
@@ -16,20 +17,20 @@ pub struct Stream {
     /// δ of all questions together; above zero only for [`Variant::Sparse`] and [`Variant::NumericSparse`], and only with
     /// ε < 1 (soundness rule 28).
     pub delta: BigDecimal,
-    /// c: so many questions can be answered with yes.
+    /// c: the number of questions that can be answered with yes.
     pub positives: u32,
     /// Rows that one unit may bring to a question, where the session chooses nothing.
     pub max_rows: Option<u32>,
-    /// Who may open it, by login name.
+    /// Users who may open it, by login name.
     pub users: Vec<String>,
-    /// Who may open it, by role.
+    /// Users who may open it, by role.
     pub roles: Vec<String>,
 }
 
 /// The algorithm of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
-    /// One positive (Dwork and Roth 2014, Algorithm 1).
+    /// A single positive (Dwork and Roth 2014, Algorithm 1).
     AboveThreshold,
     /// c positives, each followed by a new threshold (Algorithm 2).
     Sparse,
@@ -86,8 +87,8 @@ impl Variant {
 }
 
 impl Stream {
-    /// What an instance of it draws and costs. Questions are divided by their own sensitivity: one unit changes each by
-    /// at most [`SENSITIVITY`].
+    /// Draws and price of an instance. Questions are divided by their own sensitivity: one unit
+    /// changes each by at most [`SENSITIVITY`].
     pub fn plan(&self) -> Result<Plan, DpError> {
         let out = || DpError::OutOfRange("too many digits");
         let (e, d) = (ratio(&self.epsilon).ok_or_else(out)?, ratio(&self.delta).ok_or_else(out)?);
@@ -126,7 +127,7 @@ impl Stream {
         }
     }
 
-    /// Where α comes from.
+    /// Source of α.
     pub fn theorem(&self) -> &'static str {
         match self.variant {
             Variant::AboveThreshold => "Dwork and Roth, Theorem 3.24",

@@ -30,7 +30,7 @@ pub struct Table {
     pub proven_rows: Option<u32>,
     /// A public view that may read private tables: the owner says that its rows are published.
     pub published: bool,
-    /// It holds randomised reports: no statement of an analyst can name it.
+    /// The table holds randomised reports: no statement of an analyst can name it.
     pub collected: bool,
     /// Read with `ONLY` (the table has inheritance children, which the policy does not name).
     pub only: bool,
@@ -56,7 +56,7 @@ impl Table {
 pub enum Privacy {
     /// Anybody may read it.
     Public,
-    /// Each row belongs to the unit in this column of the table.
+    /// Rows of the unit in this column of the table.
     Private {
         /// The column, and whether it can be NULL.
         unit: String,
@@ -65,23 +65,24 @@ pub enum Privacy {
         /// The unit column's type.
         ty: SqlType,
     },
-    /// Each row belongs to the unit of the row that it refers to, in another private table.
+    /// Rows of the unit of the row that each refers to, in another private table.
     Path(UnitPath),
 }
 
-/// One step of a `unit_path`. It equates columns of this table with a key of another, which may have a path of its
-/// own; the last table has the unit column. Rows that lead nowhere belong to nobody and are dropped.
+/// A step of a `unit_path`. It equates columns of this table with a key of another, which may have
+/// a path of its own; the last table has the unit column. Rows that lead nowhere belong to nobody
+/// and are dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitPath {
     /// Columns of this table.
     pub columns: Vec<String>,
-    /// Their types, which are those of the key's columns.
+    /// Types of the columns, which are those of the key's.
     pub types: Vec<SqlType>,
-    /// One of them can be NULL.
+    /// A column of the step can be NULL.
     pub nullable: bool,
     /// The other table, by its index in `Policy::tables`.
     pub table: usize,
-    /// Its columns, in the same order; they hold a usable key (soundness rule 7).
+    /// Columns of the key, in the same order; they hold a usable key (soundness rule 7).
     pub key: Vec<String>,
 }
 
@@ -94,7 +95,7 @@ pub struct Column {
     pub ty: SqlType,
     /// NOT NULL.
     pub not_null: bool,
-    /// Its collation (if any) is deterministic.
+    /// The collation (if any) is deterministic.
     pub deterministic: bool,
     /// Declared or proven bounds, inclusive, with low <= high.
     pub range: Option<Range>,
@@ -114,9 +115,9 @@ pub struct Column {
 pub struct JsonPath {
     /// Names from the outermost; none is a whole number.
     pub keys: Vec<String>,
-    /// Its public values.
+    /// Public values.
     pub values: Option<Vec<String>>,
-    /// Where it lies as a number, inclusive.
+    /// Range as a number, inclusive.
     pub range: Option<(BigDecimal, BigDecimal)>,
 }
 

@@ -1,4 +1,4 @@
-//! Where statements are sent as traces: `[traces]`.
+//! Collector of traces: `[traces]`.
 
 /// `[traces]`
 #[derive(Clone, Debug, PartialEq, Eq)]

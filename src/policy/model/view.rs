@@ -5,7 +5,7 @@ use schema::SqlType;
 /// A query that analysts find as a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
-    /// Its name.
+    /// Name of the view.
     pub name: String,
     /// The query.
     pub sql: String,

@@ -185,7 +185,7 @@ REVOKE ALL ON {s}.reads FROM PUBLIC;"
         format!("SELECT entry, epoch, bytes FROM {}.shelf WHERE key = $1", self.schema)
     }
 
-    /// Those of a list of keys.
+    /// Text that looks up a list of keys.
     pub(super) fn look(&self) -> String {
         format!("SELECT entry, epoch, bytes, key FROM {}.shelf WHERE key = ANY ($1)", self.schema)
     }
@@ -214,8 +214,8 @@ REVOKE ALL ON {s}.reads FROM PUBLIC;"
     }
 }
 
-/// What the proxies' login needs where another role owns the ledger: it can add and read entries, and can neither change
-/// nor remove one.
+/// Grants for the proxies' login where another role owns the ledger: it can add and read entries,
+/// and can neither change nor remove one.
 pub fn grants(schema: &str, role: &str) -> String {
     let (s, role) = (ident(schema), ident(role));
     format!(

@@ -99,8 +99,8 @@ impl Place {
         self.files = self.found();
     }
 
-    /// Who moves a file away or puts another in its place is not noticed by SQLite, and what is written then is not
-    /// known after a restart.
+    /// Whether the file is the one that was opened. SQLite does not notice a file that is moved
+    /// away or replaced, and rows that are written then are lost after a restart.
     pub(super) fn is_as_remembered(&self) -> bool {
         self.files.iter().all(Option::is_some) && self.files == self.found()
     }
