@@ -4,7 +4,7 @@
 //! All of it depends on public data only: text, policy, and which budgets apply to a user.
 
 use super::accounting::{Kind, Rule, rule};
-use super::outline::{Form, releases_by_epsilon, releases_by_squares};
+use super::outline::{releases_by_epsilon, releases_by_squares};
 use super::quantile::Selector;
 use super::ratio::{exact, exact_integer};
 use super::{Charge, DpError, Notion, Outline, Points, Ratio, Share, Spec};
@@ -104,7 +104,7 @@ pub fn choose(
 ) -> Result<Choice, ChoiceError> {
     let portions = releases_by_epsilon(outlines);
     let all: u32 = portions.iter().sum();
-    let (selector, form) = (selector(notions), form(notions));
+    let selector = selector(notions);
     let laplace = outlines
         .iter()
         .zip(&portions)
@@ -112,7 +112,7 @@ pub fn choose(
             let share = share_of(epsilon, *portion, all)?;
             match (&o.points, o.top, o.sums.as_slice()) {
                 (None, Some(k), [by]) => Spec::top(&share, k, by.linf, selector),
-                (None, ..) => Spec::in_form(&share, o, form),
+                (None, ..) => Spec::of(&share, o),
                 (Some((picks, weight)), ..) => {
                     let points = Some(Points::new(&share, *weight, picks, selector)?);
                     Ok(Spec { l0: o.l0, points, ..Spec::default() })
@@ -166,15 +166,6 @@ fn selector(notions: &[Notion]) -> Selector {
     match !notions.is_empty() && notions.iter().all(|n| n.adds_epsilon()) {
         true => Selector::PermuteAndFlip,
         false => Selector::Exponential,
-    }
-}
-
-/// How what a unit changes is bounded for Laplace noise: over all groups alone, which cuts less, where all budgets count ε, of which a
-/// unit's changes cost their sum; and in each group as well, where some budget's price grows faster.
-fn form(notions: &[Notion]) -> Form {
-    match notions.iter().all(|n| n.adds_epsilon()) {
-        true => Form::Sums,
-        false => Form::InEach,
     }
 }
 

@@ -62,7 +62,7 @@ pub use guarantee::Guarantee;
 pub use laplace::DiscreteLaplace;
 pub use mechanism::{Event, Mechanism, Share};
 pub use noise::{Distribution, Noise, Sampler};
-pub use outline::{Form, Outline, ROUNDS, WEIGHT_OF_ONE, WHOLE};
+pub use outline::{Outline, ROUNDS, WEIGHT_OF_ONE, WHOLE};
 pub use points::{Pick, Points, PointsError};
 pub use ratio::{BigRatio, DpError, Ratio, ratio, split};
 pub use rng::{Entropy, EntropyError, KeyedRng, SecureRng};

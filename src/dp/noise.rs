@@ -9,6 +9,8 @@ pub struct Noise {
     pub sensitivity: Sensitivity,
     /// Distribution of the noise.
     pub distribution: Distribution,
+    /// Grid steps that are one of the released number: what is drawn is rounded to multiples of so many, and divided by them.
+    pub steps: u32,
 }
 
 /// A distribution of integer noise, in grid units.
@@ -29,9 +31,49 @@ pub enum Distribution {
 }
 
 impl Noise {
-    /// Half the width of the interval that holds 95 % of the noise, in grid units: the least w with
-    /// P(|X| > w) <= 1/20. For display, and to choose between distributions.
+    /// Noise on numbers of one grid step each.
+    pub fn new(sensitivity: Sensitivity, distribution: Distribution) -> Self {
+        Self { sensitivity, distribution, steps: 1 }
+    }
+
+    /// Half the width of the interval that holds 95 % of the noise, in released numbers. For display,
+    /// and to choose between distributions.
     pub fn error95(&self) -> f64 {
+        match self.steps {
+            0 | 1 => self.steps95(),
+            // Rounding takes it half a number further, at most.
+            steps => self.steps95() / f64::from(steps) + 0.5,
+        }
+    }
+
+    /// The variance of the noise and its fourth cumulant, in released numbers. Rounding to numbers of
+    /// several steps adds a variance of at most 1/12.
+    pub fn cumulants(&self) -> (f64, f64) {
+        let (variance, fourth) = self.distribution.cumulants();
+        match self.steps {
+            0 | 1 => (variance, fourth),
+            steps => {
+                let square = f64::from(steps) * f64::from(steps);
+                (variance / square + 1.0 / 12.0, fourth / (square * square))
+            }
+        }
+    }
+
+    /// Change that one unit can make in one group, in released numbers, rounded up.
+    pub fn linf(&self) -> u128 {
+        self.sensitivity.linf.div_ceil(self.steps.max(1).into())
+    }
+
+    /// The released number of a sum of grid steps: the nearest.
+    pub fn number(&self, steps: i128) -> i128 {
+        match i128::from(self.steps) {
+            0 | 1 => steps,
+            one => steps.saturating_add(one / 2).div_euclid(one),
+        }
+    }
+
+    /// The least w with P(|X| > w) <= 1/20, in grid steps.
+    fn steps95(&self) -> f64 {
         match &self.distribution {
             Distribution::None => 0.0,
             Distribution::Laplace { scale } => {
@@ -56,6 +98,27 @@ impl Noise {
             Distribution::None => Err(DpError::OutOfRange("an aggregate without noise")),
             Distribution::Laplace { scale } => Ok(Sampler::Laplace(DiscreteLaplace::new(scale)?)),
             Distribution::Gaussian { variance } => Ok(Sampler::Gaussian(DiscreteGaussian::new(variance)?)),
+        }
+    }
+}
+
+impl Distribution {
+    /// The variance and the fourth cumulant, in grid steps.
+    ///
+    /// The discrete Laplace distribution P(x) ∝ q^|x| is that of the difference of two geometric
+    /// variables, whose cumulants add up: with p = 1 - q the second is 2q/p², the fourth
+    /// 2q(p² + 6q)/p⁴. The discrete Gaussian has at most the variance σ² (Canonne, Kamath and Steinke
+    /// 2020, Corollary 9), and is as good as normal from σ = 1 on.
+    pub fn cumulants(&self) -> (f64, f64) {
+        let float = |x: &Ratio| *x.numer() as f64 / *x.denom() as f64;
+        match self {
+            Self::Laplace { scale } => {
+                let q = libm::exp(-1.0 / float(scale));
+                let p = -libm::expm1(-1.0 / float(scale));
+                (2.0 * q / (p * p), 2.0 * q * (p * p + 6.0 * q) / p.powi(4))
+            }
+            Self::Gaussian { variance } => (float(variance), 0.0),
+            Self::None => (0.0, 0.0),
         }
     }
 }

@@ -57,8 +57,8 @@ pub struct Outline {
     /// Change that one unit can make in each aggregate, in grid units, when the change over all
     /// groups is bounded.
     pub sums: Vec<Sensitivity>,
-    /// Sensitivities of aggregates for Laplace noise where changes in one group are bounded by less, too; None where nothing can be bounded so.
-    pub in_each: Option<Vec<Sensitivity>>,
+    /// Grid steps that are one of each released number; one that is not there has 1.
+    pub steps: Vec<u32>,
     /// Sensitivities of aggregates for Gaussian noise, where squares of changes are bounded instead; None where nothing is.
     pub squares: Option<Vec<Sensitivity>>,
     /// Weight of each aggregate's error, in units of its sensitivity and of 1/[`WEIGHT_OF_ONE`];
@@ -78,18 +78,6 @@ pub struct Outline {
     /// Number of groups that come back, those with the greatest values of the one aggregate; it is
     /// `l0`.
     pub top: Option<u32>,
-}
-
-/// Form of the bound on a unit's change for Laplace noise.
-///
-/// Both have the same noise. A bound on the sum over all groups alone cuts fewer rows; a bound on
-/// each group as well costs less wherever a price grows faster than ε ([`Sensitivity`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// The sum over all groups.
-    Sums,
-    /// The sum over all groups, and each group.
-    InEach,
 }
 
 /// Shares of a price, of all of them together. 0: none.
@@ -112,17 +100,14 @@ impl Outline {
         }
     }
 
-    /// Sensitivities for Laplace noise in this form.
-    pub(super) fn in_sums(&self, form: Form) -> &[Sensitivity] {
-        match (&self.in_each, form) {
-            (Some(each), Form::InEach) => each,
-            _ => &self.sums,
-        }
-    }
-
     /// Sensitivities for Gaussian noise.
     pub(super) fn in_squares(&self) -> &[Sensitivity] {
         self.squares.as_ref().unwrap_or(&self.sums)
+    }
+
+    /// Grid steps that are one of a released number.
+    pub(super) fn steps(&self, aggregate: usize) -> u32 {
+        self.steps.get(aggregate).copied().unwrap_or(1)
     }
 
     /// The aggregate that has the noise of the selection, and no share of its own.
@@ -168,7 +153,7 @@ impl Outline {
             return 0.0;
         }
         let shares = self.of_squares();
-        let one = self.in_sums(Form::InEach);
+        let one = &self.sums;
         let norm = |i: usize| match (self.in_squares().get(i), one.get(i)) {
             (Some(by), Some(one)) if one.linf > 0 => (by.l2_squared as f64).sqrt() / one.linf as f64,
             _ => 1.0,

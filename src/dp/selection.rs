@@ -197,7 +197,7 @@ impl Selection {
         if l0 == 0 {
             return Err(DpError::NoGroups);
         }
-        Noise { sensitivity: weights.sensitivity(l0), distribution: noise }.sampler()?;
+        Noise::new(weights.sensitivity(l0), noise).sampler()?;
         if !are_for(weights, &noise) {
             return Err(DpError::OutOfRange("the weights of a selection"));
         }
@@ -221,7 +221,7 @@ impl Selection {
 
     /// Sampler of the noise on the weights of a group's units.
     pub fn sampler(&self) -> Result<Sampler, DpError> {
-        Noise { sensitivity: self.weights.sensitivity(1), distribution: self.noise }.sampler()
+        Noise::new(self.weights.sensitivity(1), self.noise).sampler()
     }
 
     /// Number of units that a group needs at least, without noise, of units that are in no other

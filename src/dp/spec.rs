@@ -1,7 +1,7 @@
 //! Specs of releases: the draws of a release, fixed from public data before anything is charged.
 
 use super::mechanism::{Event, Mechanism, Share};
-use super::outline::{Form, Outline, Shares, WHOLE};
+use super::outline::{Outline, Shares, WHOLE};
 use super::quantile::Selector;
 use super::ratio::{BigRatio, exact, exact_integer, narrow, split};
 use super::topk::TopK;
@@ -108,10 +108,7 @@ impl Spec {
     /// the aggregates that need noise and the selection: of the share wⱼ of W in all, the scale of part j is
     /// l₁·W/(wⱼ·ε). An aggregate that no unit changes is a constant: it gets no noise and no share, and neither does the one
     /// that is counted to select, which has the noise of the selection.
-    ///
-    /// `form`: whether what a unit changes in one group is bounded as well, where the outline says how. Scales are the same; prices
-    /// that grow faster than ε are less.
-    pub fn in_form(epsilon: &Ratio, outline: &Outline, form: Form) -> Result<Self, DpError> {
+    pub fn of(epsilon: &Ratio, outline: &Outline) -> Result<Self, DpError> {
         if *epsilon.numer() == 0 || *epsilon.denom() == 0 {
             return Err(DpError::Epsilon);
         }
@@ -126,12 +123,7 @@ impl Spec {
             DiscreteLaplace::new(&scale).map(|_| Distribution::Laplace { scale })
         };
         let weights = if outline.round.is_some() { Weights::Sum(WHOLE) } else { Weights::Units };
-        Self::from(outline.in_sums(form), &shares, weights, outline, noise)
-    }
-
-    /// The same where sums over all groups are bounded.
-    pub fn of(epsilon: &Ratio, outline: &Outline) -> Result<Self, DpError> {
-        Self::in_form(epsilon, outline, Form::Sums)
+        Self::from(&outline.sums, &shares, weights, outline, noise)
     }
 
     /// The same with aggregates of one weight, each changed by at most `linf[j]` in each of `l0` groups.
@@ -164,7 +156,7 @@ impl Spec {
                 Some(selection) if counted == Some(i) => selection.noise,
                 _ => distribution(*by, share)?,
             };
-            Ok(Noise { sensitivity: *by, distribution })
+            Ok(Noise { sensitivity: *by, distribution, steps: outline.steps(i) })
         };
         let each = aggregates.iter().zip(shares.aggregates.iter().copied()).enumerate();
         let aggregates = each.map(noise).collect::<Result<Vec<_>, DpError>>()?;

@@ -7,7 +7,7 @@
 use super::light;
 use super::once::Once;
 use super::{domain, rows, scalar};
-use plan::bound::bounding::{MOST_ROWS, Norm, Spread};
+use plan::bound::bounding::{MOST_ROWS, Norm, STEPS};
 use plan::expr::print::{COLLATE, in_zone};
 use plan::expr::{GridValue, Scalar};
 use plan::release::Release;
@@ -23,6 +23,9 @@ pub struct FetchText {
     /// `$1` is the seed of the random order in which surplus groups are dropped.
     pub seeded: bool,
 }
+
+/// Magnitudes of values of which no table has so many rows that their steps add up to more than an int8 holds.
+const SMALL: u128 = 1 << 25;
 
 struct Fetch<'a> {
     release: &'a Release,
@@ -62,10 +65,9 @@ pub fn fetch(release: &Release, policy: &Policy) -> FetchText {
             format!("{name} AS {hint}({sql})")
         })
         .collect();
-    let ordered = matches!(release.norm(), Some(Norm::Sum(..))) || release.round.is_some();
     FetchText {
         sql: in_zone(&format!("WITH {} {body}", ctes.join(", ")), &release.zone),
-        seeded: release.bounding.l0_stage() || ordered,
+        seeded: release.bounding.l0_stage() || release.round.is_some(),
     }
 }
 
@@ -147,6 +149,12 @@ impl Fetch<'_> {
     fn per_unit(&mut self) {
         let parts = self.parts().to_vec();
         let mut sums = Vec::new();
+        if self.release.bounding.rows_stage()
+            && parts.iter().any(|p| p.kind.adds_rows() || p.kind.is_chosen())
+        {
+            // All integers of a unit are scaled down by what scales its rows.
+            self.count(None);
+        }
         for (i, p) in parts.iter().enumerate() {
             match &p.kind {
                 PartKind::Count(arg) => {
@@ -204,8 +212,8 @@ impl Fetch<'_> {
         let inside = if public { format!(" JOIN d ON {}", self.matches("c")) } else { String::new() };
         if let Some(norm) = self.release.norm() {
             let shares: String = (0..self.counts.len()).map(|i| share(norm, i)).collect();
-            let windows = windows(norm, || self.order());
-            self.ctes.push(("e", format!("SELECT c.*{shares} FROM c{inside} WINDOW {windows}")));
+            let window = "WINDOW v AS (PARTITION BY c.u)";
+            self.ctes.push(("e", format!("SELECT c.*{shares} FROM c{inside} {window}")));
             from = "e".into();
         }
         if self.release.bounding.l0_stage() {
@@ -263,11 +271,10 @@ impl Fetch<'_> {
         ));
         let most = self.release.bounding.l0();
         let each = match weights {
-            Norm::Squares(squares) => format!(
-                "pg_catalog.floor({}::pg_catalog.float8 / pg_catalog.sqrt(LEAST(e.t, {most})::pg_catalog.float8))",
-                squares.isqrt()
+            Norm::Squares(w) => format!(
+                "pg_catalog.floor({w}::pg_catalog.float8 / pg_catalog.sqrt(LEAST(e.t, {most})::pg_catalog.float8))"
             ),
-            Norm::Sum(w, _) => format!("({w} / LEAST(e.t, {most}))"),
+            Norm::Sum(w) => format!("({w} / LEAST(e.t, {most}))"),
         };
         let mut select = self.key_names("e");
         let group = self.group_by(select.len());
@@ -277,63 +284,72 @@ impl Fetch<'_> {
 
     /// A part summed over units, each unit's share bounded.
     fn bounded(&mut self, from: &str, i: usize, p: &Part) -> String {
+        let steps = self.release.bounding.steps(&p.kind);
         let rows = self.release.bounding.rows();
-        let spread = self.release.bounding.spread();
-        match (&p.kind, spread) {
-            (PartKind::Count(_) | PartKind::Point(_), Some(_)) => {
-                let n = self.count(counted(p));
-                self.added(&format!("e.m{n}::pg_catalog.int4"), "e", &format!("n{n}"), true)
+        let shares = self.release.norm().is_some();
+        match &p.kind {
+            PartKind::Count(_) | PartKind::Point(_) => {
+                let n = format!("n{}", self.count(counted(p)));
+                let bounded = match (shares, steps) {
+                    (true, _) => format!("e.m{}::pg_catalog.int4", self.count(counted(p))),
+                    (false, 1) => format!("LEAST({from}.{n}, {rows})::pg_catalog.int4"),
+                    (false, _) => {
+                        let most = rows.saturating_mul(steps);
+                        let all = format!("GREATEST({from}.n0, {rows})");
+                        format!("LEAST(GREATEST({from}.{n} * {most} / {all}, 0), {most})::pg_catalog.int4")
+                    }
+                };
+                self.added(&bounded, from, &n, true)
             }
-            (PartKind::Sum(s), Some(spread)) => self.shared(i, s, spread),
-            (PartKind::Units(None), _) => "pg_catalog.count(*)".into(),
-            (PartKind::Values(_), _) => {
+            PartKind::Sum(s) if shares => self.shared(i, s),
+            PartKind::Units(None) => "pg_catalog.count(*)".into(),
+            PartKind::Values(_) => {
                 format!("pg_catalog.count(DISTINCT {from}.k{})", self.release.keys.len())
             }
-            (PartKind::SumOfValues(s), _) => {
+            PartKind::SumOfValues(s) => {
                 let limit = s.bound();
                 let clamped =
                     format!("LEAST(GREATEST({from}.k{}, (-{limit})), {limit})", self.release.keys.len());
                 format!("COALESCE(pg_catalog.sum(DISTINCT {}), 0)", held(&clamped, limit))
             }
-            (PartKind::Units(Some(x)), _) => {
+            PartKind::Units(Some(x)) => {
                 let n = self.count(Some(x));
                 format!("COALESCE(pg_catalog.sum(LEAST({from}.n{n}, 1)::pg_catalog.int4), 0)")
             }
-            (PartKind::Count(_) | PartKind::Point(_), None) => {
-                let n = self.count(counted(p));
-                let bounded = format!("LEAST({from}.n{n}, {rows})::pg_catalog.int4");
-                self.added(&bounded, from, &format!("n{n}"), true)
-            }
-            (PartKind::Sum(s), None) => {
-                let n = format!("{from}.n{}", self.count(Some(s.arg())));
+            PartKind::Sum(s) => {
                 let sum = format!("{from}.s{i}");
-                let limit = p.linf;
+                let limit = p.linf.saturating_mul(steps.into());
                 let scaled = match self.release.bounding.rows_stage() {
-                    true => scaled(s, &sum, &n, &rows.to_string()),
+                    true => scaled(s, &sum, &format!("{from}.n0"), rows, steps),
                     false => sum,
                 };
                 // That no unit lowers such a sum is read off its text.
                 let low = if s.ends().0 >= 0 { "0".to_owned() } else { format!("(-{limit})") };
                 let clamped = format!("LEAST(GREATEST({scaled}, {low}), {limit})");
-                self.added(&held(&clamped, limit), from, &format!("s{i}"), s.is_int4())
+                self.added(&held(&clamped, limit), from, &format!("s{i}"), false)
             }
         }
     }
 
     /// A sum over units, each of which has a share of its rows in the group.
-    fn shared(&mut self, i: usize, s: &GridValue, spread: Spread) -> String {
+    fn shared(&mut self, i: usize, s: &GridValue) -> String {
         let n = self.count(Some(s.arg()));
         let (sum, n, m) = (format!("e.s{i}"), format!("e.n{n}"), format!("e.m{n}"));
-        let scaled = scaled(s, &sum, &n, &m);
+        let scaled = match s.is_int4() {
+            // sum · m / n without a product that could overflow.
+            true => format!("({sum} / {n}) * {m} + ({sum} % {n}) * {m} / {n}"),
+            false => format!("pg_catalog.div({sum} * {m}, {n}::pg_catalog.numeric)"),
+        };
+        let scaled = format!("CASE WHEN {n} * {STEPS} > {m} THEN {scaled} ELSE {sum} * {STEPS} END");
         let each = s.bound();
-        let limit = u128::from(spread.total).saturating_mul(each);
+        let limit = u128::from(self.release.bounding.rows()) * u128::from(STEPS) * each;
         let wide = if limit < 1 << 63 { m.clone() } else { format!("{m}::pg_catalog.numeric") };
         let clamped = format!("LEAST(GREATEST({scaled}, {wide} * (-{each})), {wide} * {each})");
-        self.added(&held(&clamped, limit), "e", &format!("s{i}"), s.is_int4())
+        self.added(&held(&clamped, limit), "e", &format!("s{i}"), s.bound() < SMALL)
     }
 
     /// The sum of what each unit adds to a group; where light units are told apart, of a row that is theirs the whole of this
-    /// column, an int8 or a numeric.
+    /// column in steps, an int8 or a numeric.
     fn added(&self, bounded: &str, stage: &str, column: &str, is_int8: bool) -> String {
         match self.light {
             Some(_) => {
@@ -483,50 +499,41 @@ impl Hashed {
     }
 }
 
-/// A sum of `n` rows that counts as one of `most`, where there are more.
-fn scaled(s: &GridValue, sum: &str, n: &str, most: &str) -> String {
-    let scaled = if s.is_int4() {
-        // sum · most / n without a product that could overflow.
-        format!("({sum} / {n}) * {most} + ({sum} % {n}) * {most} / {n}")
-    } else {
-        format!("pg_catalog.div({sum} * {most}, {n}::pg_catalog.numeric)")
+/// A sum in `steps` of its grid, of a unit of which `n` rows count as `most`, where there are more.
+fn scaled(s: &GridValue, sum: &str, n: &str, most: u32, steps: u32) -> String {
+    let all = u64::from(most) * u64::from(steps);
+    let scaled = match s.is_int4() {
+        // sum · all / n without a product that could overflow.
+        true => format!("({sum} / {n}) * {all} + ({sum} % {n}) * {all} / {n}"),
+        false => format!("pg_catalog.div({sum} * {all}, {n}::pg_catalog.numeric)"),
     };
-    format!("CASE WHEN {n} > {most} THEN {scaled} ELSE {sum} END")
+    let times = if steps == 1 { String::new() } else { format!(" * {steps}") };
+    format!("CASE WHEN {n} > {most} THEN {scaled} ELSE {sum}{times} END")
 }
 
-/// A unit's share of rows in a group: the count, where the norm over the unit's groups is small enough.
+/// A unit's share of counted rows in a group, in steps of 1/[`STEPS`] row: w·n, with w = C/‖n₀‖ where the norm of the unit's rows
+/// over its groups is above C, and else 1.
 ///
-/// Else, for the sum of counts: what of ⌊C·most/T⌋ this group adds, where C adds up the unit's counts in a random order and T
-/// is their sum, so that shares add up to `most` whatever was rounded, cut to what counts in one group where that is bounded, too. For their squares: ⌊n·√(most/Q)⌋, where Q adds up their
-/// squares, by a factor that is less than exact by more than double precision rounds.
+/// Of squares, the factor is less than exact by more than double precision rounds.
 fn share(norm: Norm, i: usize) -> String {
-    let n = format!("LEAST(c.n{i}, {MOST_ROWS})::pg_catalog.int4");
-    match norm {
-        Norm::Sum(most, each) => {
-            let (upto, all) = (format!("pg_catalog.sum({n}) OVER w"), format!("pg_catalog.sum({n}) OVER v"));
-            let share = format!(
-                "CASE WHEN {all} > {most} THEN {upto} * {most} / {all} - ({upto} - {n}) * {most} / {all} ELSE {n} END"
-            );
-            let share = each.map_or(share.clone(), |each| format!("LEAST({each}, {share})"));
-            format!(", {share} AS m{i}")
+    let capped = |i: usize| format!("LEAST(c.n{i}, {MOST_ROWS})::pg_catalog.int4");
+    let (n, rows) = (capped(i), capped(0));
+    let share = match norm {
+        Norm::Sum(most) => {
+            let all = format!("pg_catalog.sum({rows}) OVER v");
+            let most_steps = u64::from(most) * u64::from(STEPS);
+            format!("{all} > {most} THEN {n}::pg_catalog.int8 * {most_steps} / {all}")
         }
         Norm::Squares(most) => {
-            let all = format!("pg_catalog.sum({n}::pg_catalog.int8 * {n}) OVER v");
+            let all = format!("pg_catalog.sum({rows}::pg_catalog.int8 * {rows}) OVER v");
+            let square = u64::from(most) * u64::from(most);
+            let steps = square * u64::from(STEPS) * u64::from(STEPS);
             format!(
-                ", CASE WHEN {all} > {most} THEN pg_catalog.floor({n}::pg_catalog.float8 * pg_catalog.sqrt({most} / ({all})::pg_catalog.float8) * 0.999999999::pg_catalog.float8)::pg_catalog.int8 ELSE {n} END AS m{i}"
+                "{all} > {square} THEN pg_catalog.floor({n}::pg_catalog.float8 * pg_catalog.sqrt({steps} / ({all})::pg_catalog.float8) * 0.999999999::pg_catalog.float8)::pg_catalog.int8"
             )
         }
-    }
-}
-
-fn windows(norm: Norm, order: impl Fn() -> String) -> String {
-    let whole = "v AS (PARTITION BY c.u)";
-    match norm {
-        Norm::Sum(..) => {
-            format!("{whole}, w AS (PARTITION BY c.u ORDER BY {} ROWS UNBOUNDED PRECEDING)", order())
-        }
-        Norm::Squares(_) => whole.into(),
-    }
+    };
+    format!(", CASE WHEN {share} ELSE {n} * {STEPS} END AS m{i}")
 }
 
 /// Rows where what is not NULL are counted; None for all.

@@ -13,7 +13,6 @@ use ledger::{Amount, Counter};
 use num_bigint::BigUint;
 use number::{decimal, integer, measure, quotient, root_of_quotient, signed, square_root};
 use plan::aggregates::{Axis, Cells};
-use plan::bound::bounding::Norm;
 use plan::{Part, Plan, Release, Settings, explain};
 use policy::{Accounting, Budget, Policy, Privacy, Scope, Table};
 use serde_json::{Map, Value, json};
@@ -204,24 +203,13 @@ fn short_type(name: &str) -> &str {
     name.trim_start_matches("pg_catalog.")
 }
 
-/// The rows of a unit in each of the groups that its noise is for.
-fn rows(r: &Release) -> u32 {
-    match (r.norm(), r.bounding.spread()) {
-        (Some(Norm::Squares(_)), Some(spread)) => spread.in_squares().rows,
-        _ => r.bounding.rows(),
-    }
-}
-
 fn bounding(r: &Release) -> Value {
     let b = &r.bounding;
     json!({
-        "max_groups": match (r.norm(), b.spread()) {
-            (Some(Norm::Squares(_)), Some(spread)) => spread.in_squares().groups,
-            _ => b.l0(),
-        },
+        "max_groups": b.l0(),
         "drops_groups": b.l0_stage(),
-        "max_total_rows": b.spread().map(|s| s.total),
-        "max_rows": rows(r),
+        "max_total_rows": b.spread(),
+        "max_rows": b.rows(),
         "scales_rows": b.rows_stage(),
         "why": explain::bounds(b, r.norm()),
     })
@@ -254,13 +242,14 @@ fn points(r: &Release, cells: &Cells, points: &Points) -> Value {
 
 fn aggregate(part: &Part, noise: &Noise) -> Value {
     let one = bigdecimal::BigDecimal::from(1);
-    let (kind, grid) = (part.kind.name(), part.kind.grid().unwrap_or(&one));
+    let kind = part.kind.name();
+    let grid = part.kind.grid().unwrap_or(&one) / bigdecimal::BigDecimal::from(noise.steps.max(1));
     let by = noise.sensitivity;
     let gaussian = matches!(noise.distribution, Distribution::Gaussian { .. });
     let mut of = json!({
         "name": part.label,
         "kind": kind,
-        "grid": decimal(grid),
+        "grid": decimal(&grid),
         "per_unit_per_group": integer(by.linf),
         "l0": if by.groups == u64::MAX { Value::Null } else { Value::from(by.groups) },
         "linf": integer(by.linf),
@@ -279,7 +268,7 @@ fn aggregate(part: &Part, noise: &Noise) -> Value {
 
 fn noise(noise: &Noise) -> Value {
     let mut of = distribution(&noise.distribution);
-    merge(&mut of, json!({ "error95": measure(noise.error95()) }));
+    merge(&mut of, json!({ "error95": measure(noise.error95() * f64::from(noise.steps)) }));
     of
 }
 

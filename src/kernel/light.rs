@@ -13,6 +13,7 @@
 
 use super::claim::Part;
 use super::facts::{Scans, sides, uncast};
+use super::types::NUMERIC;
 use grammar::tree::*;
 use grammar::{Result, ensure, refuse};
 
@@ -57,8 +58,8 @@ fn is_whole(select: &Select) -> bool {
     scans.iter().all(whole) && all.chain(on).all(plain)
 }
 
-/// `(CASE WHEN stage.u IS NULL THEN stage.column ELSE bounded END)::type`, where the column adds up
-/// rows: the most that a unit of few rows changes it by, and the change by other units.
+/// `(CASE WHEN stage.u IS NULL THEN stage.column * times ELSE bounded END)::type`, where the column adds
+/// up rows: the most that a unit of few rows changes it by, and the change by other units.
 pub(crate) fn either<'e>(
     value: &'e Expr,
     stage: &str,
@@ -69,6 +70,17 @@ pub(crate) fn either<'e>(
     let [light, whole, bounded] = inner.call("CASE")? else { return None };
     let [u] = light.call("IS NULL")? else { return None };
     (u.column()? == &(stage.to_owned(), "u".to_owned())).then_some(())?;
-    let (row, rises) = scans.column(whole.column()?)?.row?;
-    Some((Part::in_all(row.checked_mul(most.into())?).rising(rises), bounded))
+    let [whole, times] = whole.call("*")? else { return None };
+    let times = u128::try_from(times.integer()?).ok()?;
+    let (row, rises) = scans.column(exactly(whole).column()?)?.row?;
+    let each = row.checked_mul(most.into())?.checked_mul(times)?;
+    Some((Part::in_all(each).rising(rises), bounded))
+}
+
+/// What is cast to a numeric, which holds every sum.
+fn exactly(e: &Expr) -> &Expr {
+    match e {
+        Expr::Cast(x, ty) if *ty == NUMERIC => x,
+        e => e,
+    }
 }

@@ -72,7 +72,7 @@ pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Claim> {
     // Where nothing bounds them, all of them come back, however many a unit touches; or they are not selected by this text.
     ensure(g.groups.is_some() || !selects, "nothing bounds the groups of a unit", sql)?;
     Ok(Claim {
-        seeded: matches!(middle, Middle::Ranked | Middle::Sum(..)),
+        seeded: middle == Middle::Ranked,
         keys: g.keys.len(),
         selects,
         weights,
@@ -129,7 +129,9 @@ fn units(heavy: Option<&Select>, select: Select, policy: &Policy) -> Result<Unit
     let of_bytes =
         u.column().is_some() && unit.deterministic && compared_exactly(unit.ty.as_ref(), unit.ty.as_ref());
     ensure(light.is_none() || of_bytes, "units told apart by an equality that may not be that of groups", u)?;
-    Ok(Units { unit, columns, keys, groups, light })
+    let counts_rows =
+        rest.iter().any(|(e, name)| name == "n0" && *e == Expr::Call("count".into(), Vec::new()));
+    Ok(Units { unit, columns, keys, groups, light, counts_rows })
 }
 
 fn keys(by: &[Item], scans: &mut Scans<'_>, part: &Joined) -> Result<Vec<Key>> {
@@ -170,60 +172,65 @@ fn middle(p: &mut Parser, units: &Units, domain: Option<&Domain>) -> Result<Midd
     {
         return Ok(Middle::Ranked);
     }
-    let Some(most) = p.number_behind(">") else { return Ok(Middle::Missing) };
-    let each = p.number_behind("LEAST (");
-    if let Some(order) = &order
-        && p.exactly(&spread(units, order, &joined, most, each))?
-    {
-        return Ok(Middle::Sum(most, each.unwrap_or(most)));
+    // A count of all rows is no less than any other of the same group, so that their vectors are no longer.
+    let (Some(most), true) = (p.number_behind(">"), units.counts_rows) else { return Ok(Middle::Missing) };
+    if p.exactly(&shares(units, &joined, Norm::Sum(most)))? {
+        return Ok(Middle::Sum(STEPS.saturating_mul(most)));
     }
-    Ok(if p.exactly(&spread_squares(units, &joined, most))? {
-        Middle::Squares(most)
-    } else {
-        Middle::Missing
-    })
+    let square = most.isqrt();
+    Ok(
+        if square.checked_mul(square) == Some(most)
+            && p.exactly(&shares(units, &joined, Norm::Squares(square)))?
+        {
+            Middle::Squares(STEPS.saturating_mul(STEPS).saturating_mul(most))
+        } else {
+            Middle::Missing
+        },
+    )
 }
 
 /// What of a count enters a share: no sum of a unit's reaches the end of int8.
 const COUNTED: &str = "1000000";
+/// Steps that are a row in a share.
+const STEPS: u64 = 64;
 
-/// The counts of `c`, and a share of each by this rule, where the sum over the unit's groups is above a bound.
-fn shares(units: &Units, share: impl Fn(&str) -> String) -> String {
+/// The norm that bounds a unit's rows over its groups.
+#[derive(Clone, Copy)]
+enum Norm {
+    Sum(u64),
+    Squares(u64),
+}
+
+/// `e`: the shares of counts, in steps. Where the norm N of a unit's rows n over its groups is above a bound C, ⌊w·n⌋ of each of its
+/// counts with one w for all: for the sum, w = 64·C/N, by whole numbers; for the root of the sum of squares, 64·√(C²/N²) less a part
+/// in 10^9, where what four roundings in double precision can add is a part in 10^15. Else 64·n. Either way the norm of shares is at
+/// most 64·C: scaling and rounding down lengthen no vector.
+fn shares(units: &Units, joined: &str, norm: Norm) -> String {
+    let capped = |n: &str| format!("LEAST(c.{n}, {COUNTED})::pg_catalog.int4");
+    let rows = capped("n0");
+    let share = |n: &str| match norm {
+        Norm::Sum(most) => {
+            let (all, steps) = (format!("pg_catalog.sum({rows}) OVER v"), most.saturating_mul(STEPS));
+            format!("{all} > {most} THEN {n}::pg_catalog.int8 * {steps} / {all}")
+        }
+        Norm::Squares(most) => {
+            let all = format!("pg_catalog.sum({rows}::pg_catalog.int8 * {rows}) OVER v");
+            let (square, steps) = (most.saturating_mul(most), most.saturating_mul(STEPS));
+            let steps = steps.saturating_mul(steps);
+            format!(
+                "{all} > {square} THEN pg_catalog.floor({n}::pg_catalog.float8 * pg_catalog.sqrt({steps} / ({all})::pg_catalog.float8) * 0.999999999::pg_catalog.float8)::pg_catalog.int8"
+            )
+        }
+    };
     let counts = (0..)
         .map(|i| format!("n{i}"))
         .take_while(|n| units.columns.iter().any(|(name, c)| name == n && c.count));
     let each = counts.enumerate().map(|(i, n)| {
-        let n = format!("LEAST(c.{n}, {COUNTED})::pg_catalog.int4");
-        format!(", {} AS m{i}", share(&n))
+        let n = capped(&n);
+        format!(", CASE WHEN {} ELSE {n} * {STEPS} END AS m{i}", share(&n))
     });
-    each.collect()
-}
-
-/// Shares of at most `most` rows in all: differences of ⌊C·most/T⌋, where C adds up a unit's counts and T is their sum, which
-/// add up to ⌊most⌋ in any order; cut to `each` where there is such a number.
-fn spread(units: &Units, order: &str, joined: &str, most: u64, each: Option<u64>) -> String {
-    let shares = shares(units, |n| {
-        let (upto, all) = (format!("pg_catalog.sum({n}) OVER w"), format!("pg_catalog.sum({n}) OVER v"));
-        let share = format!(
-            "CASE WHEN {all} > {most} THEN {upto} * {most} / {all} - ({upto} - {n}) * {most} / {all} ELSE {n} END"
-        );
-        each.map_or(share.clone(), |each| format!("LEAST({each}, {share})"))
-    });
-    format!(
-        "e AS (SELECT c.*{shares} FROM c{joined} WINDOW v AS (PARTITION BY c.u), w AS (PARTITION BY c.u ORDER BY {order} ROWS UNBOUNDED PRECEDING)),"
-    )
-}
-
-/// Shares whose squares add up to at most `most`: ⌊n·√(most/Q)⌋, where Q adds up the squares of a unit's counts. The factor is
-/// less than exact by a part in 10^9; what its four roundings in double precision can add is a part in 10^15.
-fn spread_squares(units: &Units, joined: &str, most: u64) -> String {
-    let shares = shares(units, |n| {
-        let all = format!("pg_catalog.sum({n}::pg_catalog.int8 * {n}) OVER v");
-        format!(
-            "CASE WHEN {all} > {most} THEN pg_catalog.floor({n}::pg_catalog.float8 * pg_catalog.sqrt({most} / ({all})::pg_catalog.float8) * 0.999999999::pg_catalog.float8)::pg_catalog.int8 ELSE {n} END"
-        )
-    });
-    format!("e AS (SELECT c.*{shares} FROM c{joined} WINDOW v AS (PARTITION BY c.u)),")
+    let each: String = each.collect();
+    format!("e AS (SELECT c.*{each} FROM c{joined} WINDOW v AS (PARTITION BY c.u)),")
 }
 
 /// `g` over `c` or `e`: sums over units.

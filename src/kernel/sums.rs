@@ -35,8 +35,8 @@ pub(crate) struct Over<'a> {
 pub(crate) enum Middle {
     Missing,
     Ranked,
-    /// The most that shares of a unit add up to, and the most in one group.
-    Sum(u64, u64),
+    /// The most that shares of a unit add up to.
+    Sum(u64),
     /// The most that squares of a unit's shares add up to.
     Squares(u64),
 }
@@ -60,7 +60,7 @@ fn adds(value: &Expr, scans: &Scans<'_>, over: &Over<'_>) -> Option<Part> {
         return of_each(magnitude(value, scans)?, over);
     };
     let part = match over.middle {
-        Middle::Sum(most, each) => Part::in_both(n.checked_mul(most.into())?, n.checked_mul(each.into())?),
+        Middle::Sum(most) => Part::in_all(n.checked_mul(most.into())?),
         Middle::Squares(most) => Part {
             linf: n.checked_mul(most.isqrt().into())?,
             l1: None,

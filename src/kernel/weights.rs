@@ -26,6 +26,8 @@ pub(crate) struct Units {
     pub(super) groups: Option<u64>,
     /// Rows of units that have at most so many are together in their groups.
     pub(super) light: Option<u64>,
+    /// The first count is of all rows.
+    pub(super) counts_rows: bool,
 }
 
 /// A random order of a unit's groups: by nothing but the seed, the unit and what the keys equal, and without ties. None where

@@ -60,7 +60,7 @@ pub fn end(what: Reach, e: &Expr) -> Option<(Aggregate, Side)> {
     let (name, side) = match what {
         Reach::Low => ("noisegate.low", Side::Below),
         Reach::High => ("noisegate.high", Side::Above),
-        Reach::Deviation | Reach::Variance | Reach::Fourth => return None,
+        _ => return None,
     };
     let one = match (a.name, a.args.as_slice()) {
         ("median", [_]) => true,

@@ -9,7 +9,7 @@ fn proof(parts: Vec<Part>, l0: u64) -> Proof {
 
 fn spec(sensitivity: Sensitivity, scale: u128) -> Spec {
     let distribution = Distribution::Laplace { scale: Ratio::from_integer(scale) };
-    Spec { l0: 1, aggregates: vec![Noise { sensitivity, distribution }], ..Spec::default() }
+    Spec { l0: 1, aggregates: vec![Noise::new(sensitivity, distribution)], ..Spec::default() }
 }
 
 /// What is booked is what the certificate costs, whatever was planned: a plan that says that a unit has one row in each of 500

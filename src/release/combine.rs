@@ -72,10 +72,7 @@ mod tests {
 
     fn spec(variance: u128) -> Spec {
         let distribution = Distribution::Gaussian { variance: Ratio::from_integer(variance) };
-        Spec {
-            aggregates: vec![Noise { sensitivity: dp::Sensitivity::of_one(1), distribution }],
-            ..Spec::default()
-        }
+        Spec { aggregates: vec![Noise::new(dp::Sensitivity::of_one(1), distribution)], ..Spec::default() }
     }
 
     fn answer(values: Vec<i128>) -> Noisy {

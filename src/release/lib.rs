@@ -124,9 +124,9 @@ fn perturb_one(
     });
     let noise = columns.collect::<Result<Vec<_>, ReleaseError>>()?;
     let mut values = exact.values;
-    for (column, noise) in values.iter_mut().zip(&noise) {
+    for ((column, noise), of) in values.iter_mut().zip(&noise).zip(&spec.aggregates) {
         for (value, noise) in column.iter_mut().zip(noise) {
-            *value = value.saturating_add(*noise);
+            *value = of.number(value.saturating_add(*noise));
         }
     }
     let (Some(selection), Some(units)) = (&spec.selection, &exact.units) else {

@@ -646,10 +646,7 @@ fn spec(aggregates: usize, private: bool) -> Spec {
     Spec {
         l0: 1,
         aggregates: vec![
-            Noise {
-                sensitivity: dp::Sensitivity::of_one(1 << 100),
-                distribution: Distribution::Laplace { scale: one() }
-            };
+            Noise::new(dp::Sensitivity::of_one(1 << 100), Distribution::Laplace { scale: one() });
             aggregates
         ],
         selection: private.then_some(selection),

@@ -26,7 +26,9 @@ pub(super) fn choose(
     let values = pick(counts, &chosen);
     Ok(Noisy {
         keys: exact.keys.iter().map(|column| pick(column, &chosen)).collect(),
-        values: vec![values.iter().zip(&drawn).map(|(n, noise)| n.saturating_add(*noise)).collect()],
+        values: vec![
+            values.iter().zip(&drawn).map(|(n, drawn)| noise.number(n.saturating_add(*drawn))).collect(),
+        ],
         rows: chosen.len(),
     })
 }

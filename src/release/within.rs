@@ -46,7 +46,11 @@ fn add_noise(
     let columns = spec.aggregates.iter().zip(&exact.values).map(|(noise, values)| {
         let drawn = noise.sampler()?.draw(own.len(), rng)?;
         let value = |rows: &[usize]| rows.first().and_then(|row| values.get(*row)).copied().unwrap_or(0);
-        Ok(own.iter().zip(&drawn).map(|(rows, noise)| value(rows).saturating_add(*noise)).collect())
+        Ok(own
+            .iter()
+            .zip(&drawn)
+            .map(|(rows, drawn)| noise.number(value(rows).saturating_add(*drawn)))
+            .collect())
     });
     let values = columns.collect::<Result<_, ReleaseError>>()?;
     Ok(Noisy { keys: groups.to_vec(), values, rows: own.len() })

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use dp::{Distribution, Noise, Ratio, Selection, Sensitivity, Weights};
 
 /// The version of this format.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 const RELEASE: u8 = 1;
 const MEMBER: u8 = 2;
 const SEVERAL: u8 = 3;
@@ -144,7 +144,8 @@ impl Out {
         for part in &r.parts {
             self.0.extend(part.key);
             let by = part.noise.sensitivity;
-            [by.groups.into(), by.linf, by.l1, by.l2_squared].into_iter().for_each(|n| self.number(n));
+            let steps = part.noise.steps.into();
+            [by.groups.into(), by.linf, by.l1, by.l2_squared, steps].into_iter().for_each(|n| self.number(n));
             match &part.noise.distribution {
                 Distribution::None => self.0.push(0),
                 Distribution::Laplace { scale } => {
@@ -282,6 +283,7 @@ impl<'a> In<'a> {
         let groups = u64::try_from(self.number()?).ok()?;
         let (linf, l1, l2_squared) = (self.number()?, self.number()?, self.number()?);
         let sensitivity = Sensitivity { groups, linf, l1, l2_squared };
+        let steps = u32::try_from(self.number()?).ok()?;
         let distribution = match self.byte()? {
             0 => Distribution::None,
             1 => Distribution::Laplace { scale: self.ratio()? },
@@ -289,7 +291,7 @@ impl<'a> In<'a> {
             _ => return None,
         };
         let values = (0..rows).map(|_| self.signed()).collect::<Option<_>>()?;
-        Some(Column { key, noise: Noise { sensitivity, distribution }, values })
+        Some(Column { key, noise: Noise { sensitivity, distribution, steps }, values })
     }
 }
 
@@ -313,8 +315,11 @@ mod tests {
             l1,
             l2_squared,
         });
-        (sensitivity, distribution)
-            .prop_map(|(sensitivity, distribution)| Noise { sensitivity, distribution })
+        (sensitivity, distribution, any::<u32>()).prop_map(|(sensitivity, distribution, steps)| Noise {
+            sensitivity,
+            distribution,
+            steps,
+        })
     }
 
     fn weights() -> impl Strategy<Value = Weights> {

@@ -169,8 +169,8 @@ impl Keys {
                 Some((_, Distribution::Laplace { scale })) => exact.text("laplace").show(scale),
                 Some((_, Distribution::Gaussian { variance })) => exact.text("gaussian").show(variance),
             };
-            if let Some(dp::Noise { sensitivity: by, .. }) = spec.aggregates.get(*i) {
-                exact.show(&by.linf).show(&by.l1).show(&by.l2_squared).show(&by.groups);
+            if let Some(dp::Noise { sensitivity: by, steps, .. }) = spec.aggregates.get(*i) {
+                exact.number(*steps).show(&by.linf).show(&by.l1).show(&by.l2_squared).show(&by.groups);
             }
         }
         exact.number(spec.l0);

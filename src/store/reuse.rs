@@ -137,7 +137,7 @@ impl Served {
         let own = release.parts.len();
         for (i, (noise, found)) in self.spec.aggregates.iter().zip(&self.found).enumerate() {
             let Some(part) = release.parts.get_mut(i).filter(|_| i < own) else { break };
-            part.linf = noise.sensitivity.linf;
+            part.linf = noise.linf();
             let PartKind::Sum(sum) = &mut part.kind else { continue };
             match *found {
                 Found::Itself => {}
@@ -148,11 +148,7 @@ impl Served {
                     if let (true, Some(noise)) =
                         (count == release.parts.len(), self.spec.aggregates.get(count))
                     {
-                        release.parts.push(Part {
-                            kind: rows,
-                            linf: noise.sensitivity.linf,
-                            label: "count".into(),
-                        });
+                        release.parts.push(Part { kind: rows, linf: noise.linf(), label: "count".into() });
                     }
                     for (_, output) in &mut release.outputs {
                         if let Some(Sum { part, ty }) = output.of()
@@ -171,10 +167,10 @@ impl Served {
 /// Record of a release.
 pub fn stored(canonical: &Canonical, keys: &Keys, spec: &Spec, noisy: &Noisy) -> Option<Stored> {
     // Chosen points have no noise of their own.
-    let chosen = spec.points.as_ref().map(|p| Noise {
-        sensitivity: dp::Sensitivity::of_one(p.weight().into()),
-        distribution: Distribution::None,
-    });
+    let chosen = spec
+        .points
+        .as_ref()
+        .map(|p| Noise::new(dp::Sensitivity::of_one(p.weight().into()), Distribution::None));
     let noises = spec.aggregates.iter().chain(chosen.iter().cycle());
     let columns = canonical.keys.iter().map(|place| noisy.keys.get(*place).cloned());
     let parts = keys.parts.iter().zip(noises).zip(&noisy.values);

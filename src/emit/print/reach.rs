@@ -9,7 +9,7 @@ use super::printer::Printer;
 use super::released::Row;
 use crate::alias;
 use plan::GroupingSets;
-use plan::noise::number::{Number, reached};
+use plan::noise::number::{Cut, Number, reached};
 use plan::noise::quantile::Quantile;
 use plan::noise::real::Real;
 use plan::reach::Uncertain;
@@ -96,8 +96,8 @@ impl Printer<'_> {
                     Some(place) => Real::Text(format!("{}.c{place}", alias(*binding))),
                     None => Real::Text("NULL::pg_catalog.float8".into()),
                 };
-                let (variance, fourth) = (beside(Reach::Variance), beside(Reach::Fourth));
-                Number::column(self.text(expr), variance, fourth, parts.clone())
+                let [variance, fourth, below, above] = Reach::CARRIED.map(beside);
+                Number::column(self.text(expr), variance, fourth, Cut { below, above }, parts.clone())
             }
             Uncertain::Query { expr, query, parts } => {
                 let mut inner = |what| {
@@ -106,8 +106,8 @@ impl Printer<'_> {
                     let kind = ExprKind::Subquery(Box::new(query));
                     Real::Text(self.text(&Expr::new(kind, None)))
                 };
-                let (variance, fourth) = (inner(Reach::Variance), inner(Reach::Fourth));
-                Number::column(self.text(expr), variance, fourth, parts.clone())
+                let [variance, fourth, below, above] = Reach::CARRIED.map(&mut inner);
+                Number::column(self.text(expr), variance, fourth, Cut { below, above }, parts.clone())
             }
             Uncertain::Same(_, x) => self.number(x),
             Uncertain::Negated(_, x) => self.number(x).times(&Real::Known(-1.0)),
@@ -133,24 +133,28 @@ impl Printer<'_> {
 
     /// A sum or an average of rows, each with noise of its own.
     fn total(&mut self, e: &Expr, whole: &Uncertain<'_>, mean: bool) -> Number {
+        // Of one integer over groups, what units lose has a norm of at most what they may lose in one; whatever is added up of it is
+        // no more than the root of the squares of that (Cauchy and Schwarz).
+        let one = whole.parts().len() == 1;
         let mut call = |name: Option<&'static str>, what: Option<Reach>| {
+            let squared = one && matches!(what, Some(Reach::Below | Reach::Above));
             let outer = self.place;
             self.place = outer.map(plan::reach::Place::rows);
-            let text = self.text(&calling(e, name, what));
+            let text = self.text(&calling(e, name, what, squared));
             self.place = outer;
-            Real::of(&text)
+            if squared { Real::of(&text).root() } else { Real::of(&text) }
         };
-        let (mut variance, mut fourth) = (
-            call(mean.then_some("sum"), Some(Reach::Variance)),
-            call(mean.then_some("sum"), Some(Reach::Fourth)),
-        );
+        let of = mean.then_some("sum");
+        let [mut variance, mut fourth, mut below, mut above] =
+            Reach::CARRIED.map(|what| call(of, Some(what)));
         if mean {
             let n = call(Some("count"), None);
             let square = n.times(&n);
             variance = variance.divided_by(&square);
             fourth = fourth.divided_by(&square.times(&square));
+            (below, above) = (below.divided_by(&n), above.divided_by(&n));
         }
-        Number::column(self.text(e), variance, fourth, whole.parts())
+        Number::column(self.text(e), variance, fourth, Cut { below, above }, whole.parts())
     }
 }
 
@@ -168,8 +172,8 @@ fn asking(body: &mut Body, what: Reach) {
     }
 }
 
-/// The aggregate, or the call over a window, under another name and of something of its argument.
-fn calling(e: &Expr, name: Option<&'static str>, what: Option<Reach>) -> Expr {
+/// The aggregate, or the call over a window, under another name and of something of its argument, or of its square.
+fn calling(e: &Expr, name: Option<&'static str>, what: Option<Reach>, squared: bool) -> Expr {
     let mut call = e.clone();
     let inner = match &mut call.kind {
         ExprKind::Window { function, .. } => &mut function.kind,
@@ -184,6 +188,10 @@ fn calling(e: &Expr, name: Option<&'static str>, what: Option<Reach>) -> Expr {
     if let (Some(what), Some(arg)) = (what, first) {
         let kind = ExprKind::Reach { what, expr: Box::new(arg.clone()), confidence: Reach::USUAL };
         *arg = Expr::new(kind, arg.pos);
+        if squared {
+            let (left, right) = (Box::new(arg.clone()), Box::new(arg.clone()));
+            *arg = Expr::new(ExprKind::Binary { op: BinaryOp::Mul, left, right }, arg.pos);
+        }
     }
     call
 }

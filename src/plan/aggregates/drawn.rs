@@ -2,11 +2,12 @@
 //! rule 30), and the columns in which a finish finds them.
 
 use super::part::{Cells, Part};
+use crate::bound::bounding::Bounding;
 use crate::expr::GridValue;
 use crate::expr::print::number;
-use crate::noise::number::{Number, Term};
+use crate::noise::number::{Cut, Number, Term};
 use crate::noise::real::Real;
-use crate::noise::{self, PartNoise, cumulants};
+use crate::noise::{self, PartNoise};
 use bigdecimal::{BigDecimal, ToPrimitive, Zero};
 use std::collections::BTreeSet;
 
@@ -21,6 +22,8 @@ pub struct Drawn<'r> {
     pub cells: Option<&'r Cells>,
     /// Number of released groups that are added up, at most.
     pub groups: usize,
+    /// Bounds on what a unit contributes.
+    pub bounding: &'r Bounding,
 }
 
 impl Drawn<'_> {
@@ -65,9 +68,22 @@ impl Drawn<'_> {
     /// The noise of a part.
     pub fn noise(&self, part: usize) -> PartNoise {
         let step = self.step(part);
-        let (variance, fourth) =
-            self.spec.aggregates.get(part).map_or((0.0, 0.0), |n| cumulants(&n.distribution));
-        PartNoise { variance: variance * step * step, fourth: fourth * step.powi(4), step }
+        let (variance, fourth) = self.spec.aggregates.get(part).map_or((0.0, 0.0), dp::Noise::cumulants);
+        let (below, above) = self.cut(part);
+        PartNoise { variance: variance * step * step, fourth: fourth * step.powi(4), step, below, above }
+    }
+
+    /// How far below and above a part the truth may lie, in its own unit, for the rows that are cut in one group.
+    fn cut(&self, part: usize) -> (f64, f64) {
+        let Some(kind) = self.parts.get(part).map(|p| &p.kind) else { return (0.0, 0.0) };
+        let lost = self.bounding.lost(kind);
+        // A sum of nothing is 0, whatever nobody knows of it.
+        let times = |by: f64| if by > 0.0 && lost != 0.0 { lost * by } else { 0.0 };
+        let (low, high) = kind.on_grid().map_or((0.0, 1.0), |g| {
+            let (low, high) = g.ends();
+            (low as f64 * self.step(part), high as f64 * self.step(part))
+        });
+        (times(-low), times(high))
     }
 
     /// Distance between values of a part.
@@ -107,14 +123,18 @@ impl Released<'_> {
         let (atom, noise) = (self.row.column(part), self.drawn.noise(part));
         let [mut variance, mut fourth] = [noise.variance, noise.fourth].map(Real::Known);
         let mut step = Some(noise.step);
+        let mut cut = Cut { below: Real::Known(noise.below), above: Real::Known(noise.above) };
         // Cumulants of independent noise add up.
         if let Some(added) = self.row.added() {
             let added = Real::Text(added.clone());
             (variance, fourth, step) = (variance.times(&added), fourth.times(&added), None);
+            // What a unit loses over groups has a norm of at most what it may lose in one (Cauchy and Schwarz).
+            let root = added.root();
+            cut = Cut { below: cut.below.times(&root), above: cut.above.times(&root) };
         }
         let parts = BTreeSet::from([self.row.draw(part)]);
         let value = Real::of(&atom);
-        Number::one(value, Term { atom, slope: Real::Known(1.0), variance, fourth, step, parts })
+        Number::one(value, Term { atom, slope: Real::Known(1.0), variance, fourth, step, parts, cut })
     }
 
     /// A sum of whose values a centre was taken off, with that centre for each row that is counted.

@@ -5,11 +5,12 @@
 //! (`explain`).
 
 use crate::Settings;
+use crate::aggregates::PartKind;
 use crate::algebra::source::PrivateSource;
 use crate::expr::Scalar;
 use crate::groups::key::Key;
 use crate::own::row_bounds::few;
-use bigdecimal::BigDecimal;
+use bigdecimal::{BigDecimal, Zero};
 use policy::{Policy, Privacy, Table};
 use sql::ast::BindingId;
 
@@ -69,8 +70,8 @@ pub enum Groups {
     NoMoreRows(u32),
     /// A unit has no more rows than this in all of its groups together: proven.
     InAll(u32),
-    /// Rows of all groups together are bounded: those of a unit with more are scaled down in each.
-    Spread(Spread),
+    /// Any number of groups: rows of all of them together are bounded.
+    Spread,
     /// Groups above this number are dropped, in an order that a secret seed decides.
     Ranked(u32),
     /// Groups of which each is a question of its own to a stream.
@@ -80,68 +81,20 @@ pub enum Groups {
     Values,
 }
 
-/// A bound on the rows of one unit over all groups: a vector, one number of rows for each group,
-/// whose norm is bounded, in place of a number of rows in each group and a number of groups.
+/// Grid steps that are one row where rows of a unit are scaled down, so that few of a row are lost in each group.
+pub const STEPS: u32 = 64;
+
+/// The norm that bounds the rows of a unit over its groups: of the vector of a number of rows for each group.
 ///
-/// A unit with at most `rows` rows in each of `groups` groups keeps to it: in l₁ norm (for Laplace
-/// noise) the bound is `groups`·`rows`, in l₂ norm (for Gaussian noise) √`groups`·`rows`. Noise is
-/// the same as for those, and no unit loses a group to it. When the owner bounds rows in all groups
-/// by less, it is `total` in l₁ norm, and √(`rows`·`total`) in l₂: the squares of numbers up to
-/// `rows` that add up to `total` add up to at most `rows` times that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spread {
-    /// Groups that a unit is thought to touch.
-    pub groups: u32,
-    /// Rows in each of them.
-    pub rows: u32,
-    /// Rows in all of them: their product, or less.
-    pub total: u32,
-}
-
-impl Spread {
-    /// The bound on all rows is below what rows and groups say.
-    pub fn is_total(&self) -> bool {
-        self.groups.checked_mul(self.rows).is_none_or(|most| self.total < most)
-    }
-
-    /// The same for Gaussian noise: where there is a bound on all rows, the rows in each group, and the number of such groups,
-    /// whose squares add up to `rows`·`total` or little more. A unit that keeps to both bounds keeps to it.
-    #[must_use]
-    pub fn in_squares(self) -> Self {
-        if !self.is_total() {
-            return self;
-        }
-        let squares = u64::from(self.rows.min(self.total)) * u64::from(self.total);
-        let groups = |rows: u32| squares.div_ceil(u64::from(rows) * u64::from(rows));
-        // Few are tried: the largest few leave little over.
-        let most = self.rows.min(self.total).max(1);
-        let rows = (most.saturating_sub(64).max(1)..=most)
-            .rev()
-            .min_by_key(|n| groups(*n) * u64::from(*n) * u64::from(*n));
-        let rows = rows.unwrap_or(most);
-        let groups = u32::try_from(groups(rows)).unwrap_or(u32::MAX);
-        Self { groups, rows, total: groups.saturating_mul(rows) }
-    }
-
-    /// Rows in one group, where these are bounded beside those of all groups.
-    pub fn each(self) -> u32 {
-        self.rows.min(self.total)
-    }
-
-    /// The most that the squares of a unit's rows in each group add up to.
-    pub fn squares(self) -> u64 {
-        let Self { groups, rows, .. } = self.in_squares();
-        u64::from(groups) * u64::from(rows) * u64::from(rows)
-    }
-}
-
-/// The norm that bounds the rows of a unit over its groups.
+/// A unit whose vector is longer is scaled down by one factor in all groups, for all integers of a
+/// release: w = C/‖n‖, in steps of 1/[`STEPS`] row, towards zero. Scaling and rounding lengthen no
+/// vector, so that C is the sensitivity in every grouping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Norm {
-    /// The sum of rows, and the most in each group, when that is bounded.
-    Sum(u32, Option<u32>),
-    /// The sum of squares.
-    Squares(u64),
+    /// C bounds the sum: for Laplace noise.
+    Sum(u32),
+    /// C bounds the root of the sum of squares: for Gaussian noise.
+    Squares(u32),
 }
 
 /// Rows that a bound cuts, as the owner measured them.
@@ -190,9 +143,8 @@ impl Bounding {
 
     /// Rows of a unit that count in a group.
     pub fn rows(&self) -> u32 {
-        match (&self.rows, &self.groups) {
-            (_, Groups::Spread(spread)) if spread.is_total() => spread.total,
-            (Rows::Proven(n, _) | Rows::Scaled(n, _), _) => *n,
+        match &self.rows {
+            Rows::Proven(n, _) | Rows::Scaled(n, _) => *n,
         }
     }
 
@@ -209,10 +161,29 @@ impl Bounding {
             | Groups::OfUnit
             | Groups::Each
             | Groups::InAll(_)
+            | Groups::Spread
             | Groups::Values => 1,
-            Groups::Spread(spread) if spread.is_total() => 1,
-            Groups::Spread(spread) => spread.groups.max(1),
             Groups::Exact(n) | Groups::NoMoreRows(n) | Groups::Ranked(n) => (*n).max(1),
+        }
+    }
+
+    /// Grid steps that are one released number of a part. Rows in one group that are all cut alike are whole.
+    pub fn steps(&self, part: &PartKind) -> u32 {
+        let whole = self.groups == Groups::Each || self.spread().is_none() && *part == PartKind::Count(None);
+        let adds = part.adds_rows() || part.is_chosen();
+        if self.rows_stage() && adds && !whole { STEPS } else { 1 }
+    }
+
+    /// The most rows that a part is short of in one group for what is cut; NaN where nobody knows.
+    pub fn lost(&self, part: &PartKind) -> f64 {
+        let drops = self.l0_stage();
+        match part {
+            PartKind::Units(_) | PartKind::Count(_) | PartKind::Sum(_) if drops => f64::NAN,
+            PartKind::Count(_) | PartKind::Sum(_) if self.rows_stage() => match &self.cut {
+                Some(cut) if cut.share.is_zero() => 0.0,
+                _ => f64::NAN,
+            },
+            _ => 0.0,
         }
     }
 
@@ -226,10 +197,10 @@ impl Bounding {
         if self.groups == Groups::Values { self.rows() } else { self.l0() }
     }
 
-    /// Rows that must be spread over groups.
-    pub fn spread(&self) -> Option<Spread> {
-        match &self.groups {
-            Groups::Spread(spread) => Some(*spread),
+    /// Rows to which a unit's are scaled down over all of its groups.
+    pub fn spread(&self) -> Option<u32> {
+        match (&self.rows, &self.groups) {
+            (Rows::Scaled(n, _), Groups::Spread | Groups::Exact(_)) => Some(*n),
             _ => None,
         }
     }
@@ -259,16 +230,14 @@ impl Bounding {
     #[must_use]
     pub fn of_cells(&self, public: bool) -> Self {
         let spread = |total: u32, whose: &Whose| {
-            let total = total.min(MOST_ROWS);
-            let groups = Groups::Spread(Spread { groups: 1, rows: total, total });
-            (Rows::Scaled(total, whose.clone()), groups)
+            (Rows::Scaled(total.clamp(1, MOST_ROWS), whose.clone()), Groups::Spread)
         };
         let (rows, groups) = match (&self.rows, &self.groups) {
             (Rows::Proven(1, _), _) => (self.rows.clone(), Groups::OneRow),
             (Rows::Proven(n, _), _) if public => (self.rows.clone(), Groups::InAll(*n)),
             (Rows::Proven(n, _), _) => spread(*n, &Whose::Own),
-            (Rows::Scaled(_, whose), Groups::Spread(Spread { total, .. })) => spread(*total, whose),
-            (Rows::Scaled(n, whose), _) => spread(n.saturating_mul(self.l0()), whose),
+            (Rows::Scaled(n, whose), Groups::Ranked(groups)) => spread(n.saturating_mul(*groups), whose),
+            (Rows::Scaled(n, whose), _) => spread(*n, whose),
         };
         Self { rows, groups, has_keys: true, ..self.clone() }
     }
@@ -323,14 +292,9 @@ pub(crate) fn bound(
         Number::Public(n) => u32::try_from(n).map_or(cap, |n| n.clamp(1, cap)),
         Number::Any | Number::Private => cap,
     };
-    // As many as add up to those of all groups, where these were chosen, and no more than they.
-    let most = settings.total_rows.map_or(most, |all| most.max(all.div_ceil(most_groups)).min(all)).max(1);
-    let spread = Spread {
-        groups: most_groups,
-        rows: most,
-        total: most.saturating_mul(most_groups).min(total.unwrap_or(u32::MAX)).min(MOST_ROWS),
-    };
-    let bounds_all = spread.is_total() || settings.total_rows.is_some();
+    let most = most.max(1);
+    // The same in every grouping: one total has one truth, however it is asked for.
+    let all = total.unwrap_or(most.saturating_mul(cap)).clamp(1, MOST_ROWS);
     let public = number != Number::Private;
     // What the text lists, and the kernel counts.
     let listed = keys.iter().filter(|_| public).try_fold(1u32, |size, k| {
@@ -346,23 +310,25 @@ pub(crate) fn bound(
         Groups::OneRow
     } else if keys.iter().all(|k| k.scalar.looks_only_at(&source.rows.settled)) {
         Groups::OfUnit
-    } else if let Some(n) = proven.filter(|n| public && !units && *n <= spread.total) {
+    } else if let Some(n) = proven.filter(|n| public && !units && *n <= all) {
         Groups::InAll(n)
-    } else if let Some(n) = listed.filter(|n| public && *n <= cap && (units || !bounds_all)) {
+    } else if let Some(n) = listed.filter(|n| public && *n <= cap && units) {
         Groups::Exact(n)
     } else if public && !units {
-        Groups::Spread(spread)
+        Groups::Spread
     } else if let Some(n) = proven.filter(|n| *n <= most_groups) {
         Groups::NoMoreRows(n)
     } else {
         Groups::Ranked(most_groups)
     };
     // Without a proof, rows are counted in the fetch after the joins: whatever these do, the rows of a unit above the
-    // bound are scaled down.
-    let one_group = matches!(groups, Groups::Only | Groups::OfUnit);
-    let most = total.filter(|_| one_group).map_or(most, |n| n.min(MOST_ROWS));
-    let in_all = matches!(groups, Groups::InAll(_));
-    let spread = matches!(groups, Groups::Spread(_));
+    // bound are scaled down. Groups that are dropped have a bound for each.
+    let most = match groups {
+        Groups::Ranked(_) | Groups::NoMoreRows(_) => most,
+        Groups::Each => all.min(in_group.unwrap_or(all)),
+        _ => all,
+    };
+    let (in_all, spread) = (matches!(groups, Groups::InAll(_)), groups == Groups::Spread);
     let rows = match (proven.filter(|p| !spread && (in_all || *p <= most)), only) {
         (Some(1), Some(Table { name, privacy: Privacy::Private { unit, .. }, .. })) => {
             Rows::Proven(1, ProvenBy::Unit { table: name.clone(), column: unit.clone() })
@@ -373,8 +339,7 @@ pub(crate) fn bound(
         (None, _) => Rows::Scaled(most, whose),
     };
     let used = match (&groups, &rows) {
-        (Groups::Only | Groups::OfUnit, Rows::Scaled(n, _)) => Some(*n),
-        (Groups::Spread(spread), _) => Some(spread.total),
+        (Groups::Only | Groups::OfUnit | Groups::Spread | Groups::Exact(_), Rows::Scaled(n, _)) => Some(*n),
         _ => None,
     };
     let cut = cut.filter(|c| used == Some(c.most));
@@ -398,7 +363,7 @@ struct Chosen {
     rows: u32,
     /// Whose that is.
     whose: Whose,
-    /// In all groups, where the owner says so. Who asks for a number of rows in each group asks for as many groups.
+    /// In all groups, where somebody says so.
     total: Option<u32>,
     /// What that cuts.
     cut: Option<Cut>,
@@ -419,33 +384,10 @@ fn chosen(source: &PrivateSource, policy: &Policy, settings: &Settings, several:
     };
     let least = followed.iter().filter(|t| t.max_total_rows.is_some()).min_by_key(|t| t.max_total_rows);
     let least = least.filter(|_| settings.chosen_rows.is_none() && settings.total_rows.is_none());
-    let total = settings.total_rows.or_else(|| least.and_then(|t| t.max_total_rows)).map(|n| n.max(1));
+    let total = settings.total_rows.or(settings.chosen_rows);
+    let total = total.or_else(|| least.and_then(|t| t.max_total_rows)).map(|n| n.max(1));
     let cut = least.and_then(|t| {
         Some(Cut { table: t.name.clone(), most: t.max_total_rows?, share: t.cut_rows.clone()? })
     });
     Chosen { rows: most.clamp(1, MOST_ROWS), whose, total, cut }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A unit that keeps to both bounds keeps to the squares, which are less than those of all rows in one group.
-    #[test]
-    fn squares_of_rows_and_a_total() {
-        for (rows, total) in
-            [(1, 1), (1, 7), (2, 3), (3, 3), (4, 6), (6, 7), (20, 120), (30, 120), (50, 120), (100, 70)]
-        {
-            let spread = Spread { groups: 1000, rows, total }.in_squares();
-            assert!(!spread.is_total());
-            let squares = spread.squares();
-            // As many rows in each group as count there, and the rest in one more.
-            let (full, rest) = (u64::from(total / rows.min(total)), u64::from(total % rows.min(total)));
-            let most = full * u64::from(rows.min(total)).pow(2) + rest * rest;
-            assert!(squares >= most, "{rows} {total} {spread:?}");
-            assert!(squares <= u64::from(total).pow(2), "{rows} {total} {spread:?}");
-            let bound = u64::from(rows.min(total)) * u64::from(total);
-            assert!(squares >= bound && squares * 100 <= bound * 101, "{rows} {total} {spread:?}");
-        }
-    }
 }

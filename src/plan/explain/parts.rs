@@ -12,7 +12,7 @@ use crate::{GroupingSets, Plan};
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
 use dp::quantile::Selector;
 use dp::suspicion::Meaning;
-use dp::{self, Charge, Distribution, Notion, Ratio, Weights};
+use dp::{self, Charge, Distribution, Noise, Notion, Ratio, Weights};
 use policy::{Policy, Privacy};
 use sql::ast::{Aggregate, BindingId, Bindings, Expr, ExprKind, Origin, Rule};
 use sql::output::output_name;
@@ -138,23 +138,21 @@ pub(super) fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &
         }
         let unit = part.unit();
         let by = noise.sensitivity;
-        let change = match (r.norm(), r.bounding.of_groups()) {
+        let numbers = |n: u128| short(n as f64 / f64::from(noise.steps));
+        let spread = r.norm().filter(|_| part.kind.adds_rows());
+        let change = match (spread, r.bounding.of_groups()) {
             (Some(Norm::Squares(_)), _) => {
-                let (groups, each) = r.in_squares(part);
-                format!("as much as {each}{unit} in each of {groups} group(s), in squares")
+                format!("its groups, squared, by at most {}²{unit} in all", numbers(by.linf))
             }
-            (Some(Norm::Sum(_, Some(_))), _) => {
-                format!("its groups by at most {}{unit} in all, and each by at most {}{unit}", by.l1, by.linf)
+            (Some(Norm::Sum(_)), _) | (None, Groups::InAll(_) | Groups::Values) => {
+                format!("its groups by at most {}{unit} in all", numbers(by.l1))
             }
-            (Some(Norm::Sum(_, None)), _) | (None, Groups::InAll(_) | Groups::Values) => {
-                format!("its groups by at most {}{unit} in all", by.l1)
-            }
-            (None, _) => format!("at most {} group(s) by {}{unit}", by.groups, by.linf),
+            (None, _) => format!("at most {} group(s) by {}{unit}", by.groups, numbers(by.linf)),
         };
         out.push(format!(
             "  Noise on {}: one unit changes {change}; {}",
             part.label,
-            parameter(&noise.distribution, &unit),
+            parameter(noise, &unit),
         ));
     }
     out.extend(split(r));
@@ -196,7 +194,7 @@ fn selection(s: &dp::Selection) -> String {
     match s.weights {
         Weights::Units => format!(
             "    kept where the number of units, with noise of {}, is at least {}",
-            parameter(&s.noise, ""),
+            parameter(&Noise::new(s.weights.sensitivity(1), s.noise), ""),
             s.threshold
         ),
         Weights::Sum(_) => weighed("1/s"),
@@ -316,7 +314,7 @@ fn chosen(out: &mut Vec<String>, r: &Release, cells: &Cells, points: &dp::Points
         "  Choice of {}: by {mechanism}, {} time(s) with epsilon {level}; one unit weighs at most {} row(s) in all groups together",
         parts.join(", "),
         points.levels(),
-        points.weight()
+        r.bounding.rows() * r.bounding.l0()
     ));
 }
 
@@ -351,11 +349,12 @@ pub fn bias(r: &Release) -> Option<String> {
             r.bounding.rows()
         ));
     }
-    let cut = r.bounding.cut().filter(|_| !matches!(r.norm(), Some(Norm::Squares(_))))?;
+    let cut = r.bounding.cut()?;
+    let about = if matches!(r.norm(), Some(Norm::Squares(_))) { "up to" } else { "about" };
     let percent = (&cut.share * BigDecimal::from(100)).with_scale_round(1, RoundingMode::HalfUp).normalized();
     (percent >= 1).then(|| {
         format!(
-            "at most {} rows of a unit count: about {} % of the rows of {} do not, and counts and sums are too low by as much",
+            "at most {} rows of a unit count: {about} {} % of the rows of {} do not, and counts and sums are too low by as much",
             cut.most,
             percent.to_plain_string(),
             cut.table
@@ -366,15 +365,14 @@ pub fn bias(r: &Release) -> Option<String> {
 /// Bounds on a unit's contribution, in words. `norm`: in which its rows are spread over groups.
 pub fn bounds(b: &Bounding, norm: Option<Norm>) -> Vec<String> {
     match norm {
-        Some(Norm::Sum(n, each)) => {
-            let each = each.map_or_else(String::new, |each| format!(", of which {each} in one group"));
+        Some(Norm::Sum(n)) => {
             return vec![format!(
-                "at most {n} rows per unit in all groups{each}: the sums and counts of a unit with more are scaled down"
+                "at most {n} rows per unit in all groups: the sums and counts of a unit with more are scaled down"
             )];
         }
         Some(Norm::Squares(n)) => {
             return vec![format!(
-                "rows of a unit in each group, squared, add up to at most {n}: the sums and counts of a unit with more are scaled down"
+                "rows of a unit in each group, squared, add up to at most {n}²: the sums and counts of a unit with more are scaled down"
             )];
         }
         None => {}
@@ -418,7 +416,7 @@ pub fn bounds(b: &Bounding, norm: Option<Norm>) -> Vec<String> {
             Some(format!("at most {n} groups per unit: it has no more rows; nothing to drop"))
         }
         Groups::InAll(_) => Some("any number of groups: they have no more rows together".into()),
-        Groups::Spread(s) => Some(format!("at most {} rows per unit in all groups", s.total)),
+        Groups::Spread => Some("any number of groups: their rows are bounded together".into()),
         Groups::Ranked(n) => {
             Some(format!("at most {n} groups per unit: others are dropped in a random order"))
         }
@@ -496,11 +494,15 @@ pub(crate) fn relations(out: &mut Vec<String>, source: &PrivateSource, policy: &
 }
 
 /// Scale or standard deviation.
-pub fn parameter(distribution: &Distribution, unit: &str) -> String {
-    match distribution {
+pub fn parameter(noise: &Noise, unit: &str) -> String {
+    let steps = f64::from(noise.steps);
+    match &noise.distribution {
         Distribution::None => "no noise".into(),
-        Distribution::Laplace { scale } => format!("scale {}{unit}", decimal(scale)),
-        Distribution::Gaussian { variance } => format!("sigma {}{unit}", short(approximate(variance).sqrt())),
+        Distribution::Laplace { scale } if noise.steps == 1 => format!("scale {}{unit}", decimal(scale)),
+        Distribution::Laplace { scale } => format!("scale {}{unit}", short(approximate(scale) / steps)),
+        Distribution::Gaussian { variance } => {
+            format!("sigma {}{unit}", short(approximate(variance).sqrt() / steps))
+        }
     }
 }
 

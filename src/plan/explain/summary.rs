@@ -108,17 +108,10 @@ fn bounds(each: &mut Vec<String>, r: &Release, unit: &str) {
         n => format!("at most {n} {what}s of a {unit} count"),
     };
     match (r.norm(), bounding.of_groups()) {
-        (Some(Norm::Sum(n, None)), _) => add(each, most(n, "row")),
-        (Some(Norm::Sum(n, Some(in_one))), _) => {
-            add(each, format!("{} in one group, {n} in all", most(in_one, "row")));
-        }
+        (Some(Norm::Sum(n)), _) => add(each, most(n, "row")),
         (Some(Norm::Squares(n)), _) => {
-            // The square root of 2^53 and more is none that anybody has rows for.
-            let rows = (n as f64).sqrt().floor() as u32;
-            add(
-                each,
-                format!("at most {rows} rows of a {unit} count in one group, fewer in each of several"),
-            );
+            let several = "fewer in each of several";
+            add(each, format!("{} in one group, {several}", most(n, "row")));
         }
         (None, Groups::Values) => add(each, most(bounding.rows(), "different value")),
         (None, groups) => {
@@ -131,11 +124,12 @@ fn bounds(each: &mut Vec<String>, r: &Release, unit: &str) {
             }
         }
     }
-    let Some(cut) = bounding.cut().filter(|_| !matches!(r.norm(), Some(Norm::Squares(_)))) else { return };
+    let Some(cut) = bounding.cut() else { return };
     let percent = (&cut.share * BigDecimal::from(100)).with_scale_round(1, RoundingMode::HalfUp).normalized();
     if percent >= 1 {
         let percent = percent.to_plain_string();
-        add(each, format!("about {percent} % of the rows of {} are left out by that", cut.table));
+        let about = if matches!(r.norm(), Some(Norm::Squares(_))) { "at most" } else { "about" };
+        add(each, format!("{about} {percent} % of the rows of {} are left out by that", cut.table));
     }
 }
 

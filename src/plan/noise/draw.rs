@@ -30,6 +30,13 @@ impl Part {
     }
 }
 
+impl PartNoise {
+    /// Nothing was cut.
+    pub fn is_whole(&self) -> bool {
+        (self.below, self.above) == (0.0, 0.0)
+    }
+}
+
 /// The noise of a released integer, in the unit of what it counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PartNoise {
@@ -39,22 +46,8 @@ pub struct PartNoise {
     pub fourth: f64,
     /// Distance between values.
     pub step: f64,
-}
-
-/// The variance and the fourth cumulant of integer noise.
-///
-/// The discrete Laplace distribution P(x) ∝ q^|x| is that of the difference of two geometric variables, whose cumulants add up:
-/// with p = 1 - q the second is 2q/p², the fourth 2q(p² + 6q)/p⁴. The discrete Gaussian has at most the variance σ² (Canonne,
-/// Kamath and Steinke 2020, Corollary 9), and is as good as normal from σ = 1 on.
-pub fn cumulants(distribution: &dp::Distribution) -> (f64, f64) {
-    let float = |x: &dp::Ratio| *x.numer() as f64 / *x.denom() as f64;
-    match distribution {
-        dp::Distribution::Laplace { scale } => {
-            let q = libm::exp(-1.0 / float(scale));
-            let p = -libm::expm1(-1.0 / float(scale));
-            (2.0 * q / (p * p), 2.0 * q * (p * p + 6.0 * q) / p.powi(4))
-        }
-        dp::Distribution::Gaussian { variance } => (float(variance), 0.0),
-        dp::Distribution::None => (0.0, 0.0),
-    }
+    /// How far below the integer the truth may lie for what bounds cut; NaN where nobody knows.
+    pub below: f64,
+    /// How far above it.
+    pub above: f64,
 }

@@ -8,4 +8,4 @@ pub mod number;
 pub mod quantile;
 pub mod real;
 
-pub use draw::{Part, PartNoise, Rows, cumulants};
+pub use draw::{Part, PartNoise, Rows};

@@ -6,6 +6,10 @@
 //! ([`super::quantile`]). A ratio N / D has the ends of Fieller's interval instead (1954), which holds for small D, too: all
 //! θ with |N - θ·D| ≤ k·σ(N - θ·D). Where numbers may share their noise, standard deviations are added, which is never too
 //! little.
+//!
+//! What bounds cut moves a number, too, by no more than is known of it: of a part, from `below` to
+//! `above`; of x to first order by that times its slope. An end lies as far beyond the noise. Where
+//! nobody knows how far, the end is NULL.
 
 use super::draw::Part;
 use super::quantile::Quantile;
@@ -28,6 +32,61 @@ pub struct Term {
     pub step: Option<f64>,
     /// The released integers that it is of.
     pub parts: BTreeSet<Part>,
+    /// What bounds cut of the source.
+    pub cut: Cut,
+}
+
+/// How far the truth may lie from a number for what bounds cut.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cut {
+    /// Below it.
+    pub below: Real,
+    /// Above it.
+    pub above: Real,
+}
+
+impl Cut {
+    /// Nothing is cut.
+    pub const NOTHING: Self = Self { below: Real::Known(0.0), above: Real::Known(0.0) };
+
+    /// Nobody knows.
+    pub const UNKNOWN: Self = Self { below: Real::Known(f64::NAN), above: Real::Known(f64::NAN) };
+
+    /// That of the number times a slope.
+    fn times(&self, slope: &Real) -> Self {
+        match slope {
+            _ if *self == Self::NOTHING => Self::NOTHING,
+            Real::Known(s) if *s >= 0.0 => {
+                Self { below: self.below.times(slope), above: self.above.times(slope) }
+            }
+            Real::Known(_) => {
+                let slope = slope.negated();
+                Self { below: self.above.times(&slope), above: self.below.times(&slope) }
+            }
+            Real::Text(_) => {
+                let (up, down) = (slope.positive(), slope.negated().positive());
+                let both = |by: &Real, other: &Real| up.times(by).plus(&down.times(other));
+                Self { below: both(&self.below, &self.above), above: both(&self.above, &self.below) }
+            }
+        }
+    }
+
+    /// That of a sum of terms.
+    fn of(terms: &[Term]) -> Self {
+        let each: Vec<Self> = terms.iter().map(|t| t.cut.times(&t.slope)).collect();
+        let sum = |of: fn(&Self) -> &Real| Real::sum(each.iter().map(|c| of(c).clone()));
+        Self { below: sum(|c| &c.below), above: sum(|c| &c.above) }
+    }
+
+    /// No less than either.
+    fn most(&self) -> Real {
+        match (&self.below, &self.above) {
+            (Real::Known(a), Real::Known(b)) if a.is_nan() || b.is_nan() => Real::Known(f64::NAN),
+            (Real::Known(a), Real::Known(b)) => Real::Known(a.max(*b)),
+            (a, b) if a == b => a.clone(),
+            (a, b) => a.plus(b),
+        }
+    }
 }
 
 /// A number, its noise to first order, and the ratio that it is, if it is one.
@@ -79,10 +138,10 @@ impl Number {
         Self { value, terms: vec![term], ratio: None, range: None, root: None }
     }
 
-    /// A column that is its own only term, with what is told of its noise beside it.
-    pub fn column(atom: String, variance: Real, fourth: Real, parts: BTreeSet<Part>) -> Self {
+    /// A column that is its own only term, with what is told of its noise and of cuts beside it.
+    pub fn column(atom: String, variance: Real, fourth: Real, cut: Cut, parts: BTreeSet<Part>) -> Self {
         let value = Real::of(&atom);
-        Self::one(value, Term { atom, slope: Real::Known(1.0), variance, fourth, step: None, parts })
+        Self::one(value, Term { atom, slope: Real::Known(1.0), variance, fourth, step: None, parts, cut })
     }
 
     /// Terms of a number that changes with this one by a factor.
@@ -209,14 +268,19 @@ fn step(terms: &[Term]) -> Option<f64> {
 /// The answer to a question about a number.
 pub fn reached(what: Reach, number: &Number, quantile: Quantile) -> Real {
     let (variance, fourth) = moments(&number.terms);
+    let cut = Cut::of(&number.terms);
     match what {
         Reach::Variance => variance,
         Reach::Fourth => fourth,
+        Reach::Below => cut.below,
+        Reach::Above => cut.above,
         Reach::Deviation => variance.root(),
         Reach::Low | Reach::High if number.terms.is_empty() => number.value.clone(),
+        Reach::Low if cut.below.is_unknown() => cut.below,
+        Reach::High if cut.above.is_unknown() => cut.above,
         Reach::Low | Reach::High => match (&number.ratio, &number.root) {
             (_, Some(root)) => {
-                let half = half_width(&root.terms, quantile);
+                let half = half_width(&root.terms, quantile).plus(&Cut::of(&root.terms).most());
                 let size = root.value.magnitude();
                 let end = match what {
                     Reach::Low => Real::Text(format!("GREATEST({}, 0)", size.plus(&half.negated()).text())),
@@ -232,7 +296,8 @@ pub fn reached(what: Reach, number: &Number, quantile: Quantile) -> Real {
             }
             (Some(ratio), None) => fieller(ratio, number.range.as_ref(), what, quantile),
             (None, None) => {
-                let half = half_width(&number.terms, quantile);
+                let beyond = if what == Reach::Low { &cut.below } else { &cut.above };
+                let half = half_width(&number.terms, quantile).plus(beyond);
                 // 15 digits: what a float has beyond them is not the number's.
                 let short = matches!(half, Real::Known(_));
                 let end = number.value.plus(&if what == Reach::Low { half.negated() } else { half });
@@ -276,7 +341,16 @@ fn fieller(ratio: &Ratio, range: Option<&Range>, what: Reach, quantile: Quantile
     let laplace = difference.iter().any(|t| t.fourth != Real::Known(0.0)) || !independent(&difference);
     let k = Real::Known(if laplace { quantile.widest() } else { quantile.at(0.0) });
     let sign = Real::Known(if what == Reach::Low { -1.0 } else { 1.0 });
+    let (moved, moved_under) = (Cut::of(&difference), Cut::of(&under.terms));
     let (decided, end) = match independent(&difference) {
+        // With N - θ·D and D moved by no more than c and d, the quotient is by no more than (k·σ(N - θ·D) + c)/(|D| - k·σ(D) - d).
+        _ if moved != Cut::NOTHING || moved_under != Cut::NOTHING => {
+            let noise = |terms: &[Term]| moments(terms).0.root().times(&k);
+            let least = noise(&under.terms).plus(&moved_under.most()).negated();
+            let under = d.magnitude().plus(&least);
+            let half = noise(&difference).plus(&moved.most()).divided_by(&under);
+            (under, theta.plus(&half.times(&sign)))
+        }
         true => {
             let both = |f: &dyn Fn(&Term) -> Real, terms: &[Term]| Real::sum(terms.iter().map(f));
             let own = |t: &Term| t.slope.times(&t.slope).times(&t.variance);

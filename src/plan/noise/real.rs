@@ -69,6 +69,20 @@ impl Real {
         all.fold(Self::Known(0.0), |sum, x| sum.plus(&x))
     }
 
+    /// Nobody knows it.
+    pub fn is_unknown(&self) -> bool {
+        matches!(self, Self::Known(a) if a.is_nan())
+    }
+
+    /// The number, or 0 where it is below.
+    pub fn positive(&self) -> Self {
+        match self {
+            Self::Known(a) if a.is_nan() => self.clone(),
+            Self::Known(a) => Self::Known(a.max(0.0)),
+            Self::Text(t) => Self::Text(format!("(CASE WHEN {t} > 0 THEN {t} WHEN {t} <= 0 THEN 0 END)")),
+        }
+    }
+
     /// As SQL, of type float8.
     pub fn text(&self) -> String {
         match self {

@@ -156,7 +156,7 @@ fn bounded<'p>(plan: &'p Plan, settings: &Settings) -> Result<&'p Release, &'sta
     }
     // With a bound on all rows it spreads them over its groups, even where these are few.
     let units = release.parts.iter().any(|p| p.kind.counts_units());
-    let spreads = matches!(release.bounding.of_groups(), Groups::Exact(_) | Groups::Spread(_)) && !units;
+    let spreads = matches!(release.bounding.of_groups(), Groups::Exact(_) | Groups::Spread) && !units;
     if !spreads && !matches!(release.bounding.of_groups(), Groups::Only | Groups::OfUnit) {
         return Err("it counts units, of which groups are bounded and not rows");
     }

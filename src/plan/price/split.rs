@@ -5,7 +5,6 @@
 //! Gaussian noise as well, so that the largest is least where all are the same, and prices are as the errors at one price.
 
 use super::proposals::{first_from, proposal};
-use crate::noise::cumulants;
 use crate::refusals::price::Price;
 use crate::{Plan, Release, Settings};
 use answer::ClientError;
@@ -23,7 +22,7 @@ pub fn error(plan: &Plan) -> f64 {
 }
 
 fn of_release(r: &Release) -> f64 {
-    let deviation = |d: &Distribution| cumulants(d).0.sqrt();
+    let deviation = |d: &Distribution| d.cumulants().0.sqrt();
     let integers = r.spec.aggregates.iter().filter(|n| !n.sensitivity.is_none());
     let integers = integers.map(|n| deviation(&n.distribution) / n.sensitivity.linf as f64);
     let selection = r.spec.selection.iter().map(|s| deviation(&s.noise) / s.weights.whole() as f64);

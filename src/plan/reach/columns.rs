@@ -243,7 +243,7 @@ impl<'p> Found<'_, 'p> {
     }
 }
 
-/// Adds variances and fourth cumulants as last items.
+/// Adds what is carried of each as last items: variances, fourth cumulants, and how far cutting reaches.
 fn carry(q: &mut Query, wanted: &BTreeSet<(SelectId, usize)>) {
     PartMut::Query(q).each(&mut |mut part| {
         let s = match &mut part {
@@ -254,7 +254,7 @@ fn carry(q: &mut Query, wanted: &BTreeSet<(SelectId, usize)>) {
         let of_select = s.id.into_iter().flat_map(|id| wanted.range((id, 0)..(id.next(), 0)));
         for (_, item) in of_select {
             let Some(of) = s.items.get(*item).cloned() else { continue };
-            for what in [Reach::Variance, Reach::Fourth] {
+            for what in Reach::CARRIED {
                 let kind =
                     ExprKind::Reach { what, expr: Box::new(of.expr.clone()), confidence: Reach::USUAL };
                 s.items.push(Item { expr: Expr::new(kind, of.expr.pos), name: what.name().into() });
@@ -265,7 +265,7 @@ fn carry(q: &mut Query, wanted: &BTreeSet<(SelectId, usize)>) {
 }
 
 impl Uncertain<'_> {
-    /// Of a column, the place where its variance or fourth cumulant stands in its SELECT.
+    /// Of a column, the place where this of it stands in its SELECT.
     pub fn beside(&self, what: Reach) -> Option<usize> {
         let Self::Column { select, item, .. } = self else { return None };
         let of = &select.items.get(*item)?.expr;

@@ -28,13 +28,15 @@ impl Builder<'_, '_> {
             return Err(Aggregation::Cells.at(r.pos).into());
         }
         let bounding = Bounding::of_cells(&base, public);
-        let (rows, cells) = (bounding.rows(), bounding.l0());
-        let weight = rows.checked_mul(cells).ok_or_else(too_wide)?;
+        let point = PartKind::Point(Pick::Mode);
+        let each = bounding.rows().checked_mul(bounding.steps(&point));
+        let weight = each.and_then(|n| n.checked_mul(bounding.l0())).ok_or_else(too_wide)?;
         let mut keys = keys.to_vec();
         keys.push(r.key);
         let scalars: Vec<&Scalar> = keys.iter().map(|k| &k.scalar).collect();
         let work = self.relation.scans.work(&self.source, &scalars, self.facts, select.pos)?;
-        let part = |p: &Pick| Part { kind: PartKind::Point(*p), linf: rows.into(), label: named(p) };
+        let part =
+            |p: &Pick| Part { kind: PartKind::Point(*p), linf: bounding.rows().into(), label: named(p) };
         Ok(Release {
             select: select.id,
             set: 0,

@@ -6,7 +6,6 @@
 
 use super::model::Release;
 use crate::aggregates::Part;
-use crate::bound::bounding::Groups;
 use crate::bound::bounding::Norm;
 use crate::groups::kept;
 use schema::SqlType;
@@ -14,9 +13,6 @@ use schema::SqlType;
 /// The least bound for which light units are told apart. Whoever bounds a unit by fewer rows may well cut most units, and reading
 /// the rows twice is then for nothing. This looks at the policy and the statement alone, as it must.
 const LEAST: u32 = 16;
-/// The fewest groups for which they are: of two groups for each unit there are no more than one hash table holds in little more time
-/// than one for each unit takes. Rows that are spread are sorted by unit, too, however few groups there are.
-const FEWEST: u32 = 4;
 
 /// The least share of a table's rows that conditions have to leave, by declared ranges: both readings look at all of them where no index
 /// serves, and of few that are left there is little to save.
@@ -29,12 +25,7 @@ impl Release {
     /// Such a unit has no more in one group either; the sum of its rows over groups is at most this, and so the sum of their
     /// squares at most the square of this.
     pub fn light(&self) -> Option<u32> {
-        let rows = match (self.norm(), self.bounding.of_groups()) {
-            (Some(Norm::Sum(most, each)), _) => each.unwrap_or(most).min(most),
-            (Some(Norm::Squares(most)), _) => u32::try_from(most.isqrt()).ok()?,
-            (None, Groups::Exact(n)) if *n >= FEWEST && self.bounding.rows_stage() => self.bounding.rows(),
-            _ => return None,
-        };
+        let (Norm::Sum(rows) | Norm::Squares(rows)) = self.norm()?;
         let added = |p: &Part| p.kind.adds_rows() || p.kind.is_chosen();
         let grouped = self.public_groups && !self.keys.is_empty();
         let adds = !self.parts.is_empty() && self.parts.iter().all(added);

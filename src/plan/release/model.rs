@@ -4,7 +4,7 @@ use crate::Bounding;
 use crate::aggregates::PartKind;
 use crate::aggregates::{Cells, Drawn, Output, Part};
 use crate::algebra::source::PrivateSource;
-use crate::bound::bounding::{Norm, Spread};
+use crate::bound::bounding::Norm;
 use crate::bound::work::Work;
 use crate::expr::Scalar;
 use crate::groups::key::Key;
@@ -64,20 +64,10 @@ impl Release {
         self.parts.iter().position(is_units).filter(|_| self.selects())
     }
 
-    /// Takes the noise that was chosen, which may be for less in one group where it bounds squares.
+    /// Takes the noise that was chosen.
     pub fn draws(&mut self, spec: dp::Spec) {
-        self.parts
-            .iter_mut()
-            .zip(&spec.aggregates)
-            .for_each(|(part, noise)| part.linf = noise.sensitivity.linf);
+        self.parts.iter_mut().zip(&spec.aggregates).for_each(|(part, noise)| part.linf = noise.linf());
         self.spec = spec;
-    }
-
-    /// In how many groups a unit changes a part by how much, which is all that its changes add up to in squares.
-    pub fn in_squares(&self, part: &Part) -> (u32, u128) {
-        let spread = self.bounding.spread().map(Spread::in_squares);
-        let (groups, rows) = spread.map_or((1, self.bounding.rows()), |s| (s.groups, s.rows));
-        (groups, part.in_one_group(rows).unwrap_or(part.linf))
     }
 
     /// Number of groups that are chosen, when not all of them are released.
@@ -121,21 +111,21 @@ impl Release {
 
     /// Parts with their noise, when `groups` groups of the release are added up.
     pub fn added_up(&self, groups: usize) -> Drawn<'_> {
-        Drawn { parts: &self.parts, spec: &self.spec, cells: self.cells.as_ref(), groups }
+        Drawn {
+            parts: &self.parts,
+            spec: &self.spec,
+            cells: self.cells.as_ref(),
+            groups,
+            bounding: &self.bounding,
+        }
     }
 
-    /// In which norm rows are spread over groups, where they are: that of the noise.
+    /// In which norm rows of a unit are bounded over its groups, where they are: that of the noise.
     pub fn norm(&self) -> Option<Norm> {
-        let spread = self.bounding.spread()?;
+        let adds = |p: &Part| p.kind.adds_rows() || p.kind.is_chosen();
+        let most = self.bounding.spread().filter(|_| self.parts.iter().any(adds))?;
         let gaussian = |n: &dp::Noise| matches!(n.distribution, dp::Distribution::Gaussian { .. });
-        Some(match self.spec.aggregates.iter().any(gaussian) {
-            true => Norm::Squares(spread.squares()),
-            false => {
-                let capped = |n: &dp::Noise| n.sensitivity.linf < n.sensitivity.l1;
-                let each = self.spec.aggregates.iter().any(capped).then(|| spread.each());
-                Norm::Sum(spread.total, each)
-            }
-        })
+        Some(if self.spec.aggregates.iter().any(gaussian) { Norm::Squares(most) } else { Norm::Sum(most) })
     }
 
     /// Whether its fetch has joins that no index could serve: with a public domain, with groups that are left out, or of rows that are all computed. Of these

@@ -71,7 +71,7 @@ fn is_asked(r: &Release, s: &Select, order_by: &[OrderItem]) -> bool {
         && r.outputs.iter().all(|(_, o)| o.of() == Some(&Count { part: 0 }));
     let several = matches!(
         r.bounding.of_groups(),
-        Groups::Spread(_) | Groups::Exact(_) | Groups::NoMoreRows(_) | Groups::Ranked(_)
+        Groups::Spread | Groups::Exact(_) | Groups::NoMoreRows(_) | Groups::Ranked(_)
     );
     let windows = |e: &Expr| e.any(&mut |e| matches!(e.kind, ExprKind::Window { .. }));
     let above = s.items.iter().map(|i| &i.expr).chain(order_by.iter().map(|o| &o.expr));

@@ -52,8 +52,8 @@ impl Release {
     pub fn weights(&self) -> Option<Norm> {
         let chosen = self.spec.selection.as_ref().map(|s| s.weights);
         self.round.map(|_| match chosen {
-            Some(Weights::Squares(w)) => Norm::Squares(u64::from(w) * u64::from(w)),
-            _ => Norm::Sum(WHOLE, None),
+            Some(Weights::Squares(w)) => Norm::Squares(w),
+            _ => Norm::Sum(WHOLE),
         })
     }
 

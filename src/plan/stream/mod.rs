@@ -254,7 +254,7 @@ fn question(release: &mut Release, comparison: Comparison, terms: Terms<'_>) -> 
     let asked = denominator
         .and_then(|d| sparse::Question::new(part.linf, n * gd, d, comparison.test))
         .ok_or_else(|| one_release(stream))?;
-    let noise = Noise { sensitivity: Sensitivity::of_one(part.linf), distribution: Distribution::None };
+    let noise = Noise::new(Sensitivity::of_one(part.linf), Distribution::None);
     release.spec = Spec { l0: 1, aggregates: vec![noise], ..Spec::default() };
     Ok(Question {
         stream: stream.clone(),

@@ -316,11 +316,18 @@ pub enum Reach {
     Variance,
     /// The fourth cumulant, beside it.
     Fourth,
+    /// How far below it the truth may lie for what bounds cut, beside it.
+    Below,
+    /// How far above it.
+    Above,
 }
 
 impl Reach {
     /// 95 %.
     pub const USUAL: u32 = 950_000;
+
+    /// What stands beside a column that others compute with.
+    pub const CARRIED: [Self; 4] = [Self::Variance, Self::Fourth, Self::Below, Self::Above];
 
     /// The function's name, where it has one.
     pub fn name(self) -> &'static str {
@@ -330,6 +337,8 @@ impl Reach {
             Self::Deviation => "stddev",
             Self::Variance => "variance",
             Self::Fourth => "fourth",
+            Self::Below => "below",
+            Self::Above => "above",
         }
     }
 

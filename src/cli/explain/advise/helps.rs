@@ -3,7 +3,6 @@
 
 use crate::cli::offline::Offline;
 use bigdecimal::BigDecimal;
-use plan::noise::cumulants;
 use plan::{Plan, Settings};
 use policy::{Domain, Policy, Privacy, Range, Table};
 use schema::SqlType;
@@ -130,7 +129,7 @@ fn factor(old: &Plan, new: &Plan) -> Option<f64> {
             }
         }
         if let (Some(before), Some(after)) = (&a.spec.selection, &b.spec.selection) {
-            least = least.min((cumulants(&after.noise).0 / cumulants(&before.noise).0).sqrt());
+            least = least.min((after.noise.cumulants().0 / before.noise.cumulants().0).sqrt());
         }
     }
     Some(least)

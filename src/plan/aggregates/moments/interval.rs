@@ -182,7 +182,10 @@ fn of_means(released: &Released<'_>, m: &Moment, text: &str) -> Number {
     let fourth = if gaussian { Real::Known(0.0) } else { total(4, "k") };
     let parts = all().flat_map(|p| released.part(p).terms.into_iter().flat_map(|t| t.parts)).collect();
     let range = range(m, format!("{text} IS NOT NULL"));
-    Number { range: Some(range), ..Number::column(text.to_owned(), total(2, "v"), fourth, parts) }
+    // What is cut moves it in no way that is written down here.
+    let nothing = |p: usize| released.drawn.noise(p).is_whole();
+    let cut = if all().all(nothing) { Cut::NOTHING } else { Cut::UNKNOWN };
+    Number { range: Some(range), ..Number::column(text.to_owned(), total(2, "v"), fourth, cut, parts) }
 }
 
 /// Columns with the variance and the fourth cumulant of a part's noise.

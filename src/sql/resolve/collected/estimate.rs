@@ -229,7 +229,7 @@ impl Weigher<'_> {
             Reach::Low => whole_number("floor", minus(number, half(quantile))),
             Reach::High => whole_number("ceil", binary(BinaryOp::Add, number, half(quantile))),
             Reach::Deviation => half(1.0),
-            Reach::Variance | Reach::Fourth => variance,
+            Reach::Variance | Reach::Fourth | Reach::Below | Reach::Above => variance,
         })
     }
 }
