@@ -34,6 +34,7 @@ mod noise;
 mod outline;
 pub mod pld;
 mod points;
+pub mod profile;
 pub mod quantile;
 pub mod randomised;
 mod ratio;

@@ -4,7 +4,7 @@ use super::advice;
 use super::bounds;
 use super::collect;
 use super::error::{At, Findings, PolicyError, PolicyErrors};
-use super::model::{Column, Domain, Policy, Privacy, Table, Unit};
+use super::model::{Column, Domain, PROFILE_VALID, Policy, Privacy, Table, Unit};
 use super::path::{self, KEY_HINT};
 use super::raw::RawPolicy;
 use super::raw_table::{RawPath, RawTable};
@@ -332,8 +332,15 @@ fn table(
             "which rows are read would depend on the login and on expressions that may fail: disable it there",
         );
     }
-    for (key, bound) in [("max_rows", t.max_rows), ("max_total_rows", t.max_total_rows)] {
-        if t.public && bound.is_some() {
+    let bounds = [
+        ("max_rows", t.max_rows.is_some()),
+        ("max_total_rows", t.max_total_rows.is_some()),
+        ("most_rows", t.most_rows.is_some()),
+        ("profile_valid", t.profile_valid.is_some()),
+        ("bounds", t.unmeasured.is_some()),
+    ];
+    for (key, is_there) in bounds {
+        if t.public && is_there {
             f.error(&t.name.span, format!("[table.{name}] is public and has {key}"), format!("remove {key}"));
         }
     }
@@ -383,6 +390,9 @@ fn table(
         max_rows: t.max_rows,
         max_total_rows: t.max_total_rows,
         cut_rows: t.cut_rows.as_ref().map(|share| share.value.clone()),
+        most_rows: t.most_rows,
+        profile_valid: t.profile_valid.unwrap_or(PROFILE_VALID),
+        profile: None,
         columns,
         hidden,
         keys,

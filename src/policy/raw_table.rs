@@ -3,6 +3,7 @@
 use super::declared::{Bound, Literal};
 use super::error::{At, Span};
 use bigdecimal::BigDecimal;
+use std::time::Duration;
 
 /// `[table.name]`
 #[derive(Clone, Debug)]
@@ -20,6 +21,10 @@ pub(super) struct RawTable {
     pub max_rows: Option<u32>,
     pub max_total_rows: Option<u32>,
     pub cut_rows: Option<At<BigDecimal>>,
+    pub most_rows: Option<u32>,
+    pub profile_valid: Option<Duration>,
+    /// `bounds = "unmeasured"`; where that is said.
+    pub unmeasured: Option<Span>,
     pub columns: Vec<RawColumn>,
 }
 

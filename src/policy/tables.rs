@@ -14,6 +14,9 @@ use toml::de::DeValue;
 /// Line that publishes a view over private tables.
 pub const PUBLIC_VIEW: &str = "public_view = \"I know that everybody gets its rows exactly\"";
 
+/// The one value of `bounds`.
+const UNMEASURED: &str = "bounds = \"unmeasured\"";
+
 /// Keys of `[table.NAME]`.
 pub(super) const TABLE: Keys = Keys {
     section: "[table.NAME]",
@@ -34,6 +37,12 @@ pub(super) const TABLE: Keys = Keys {
             .says("Rows of one unit that count in a statement without groups, or in all public groups together; those of a unit with more are scaled down."),
         Key::of("cut_rows", "number", "none: not known", "0.02")
             .says("The share of the table's rows that `max_total_rows` cuts, as `noisegate explain fit` measured it. EXPLAIN, a NOTICE and `noisegate.columns` say it."),
+        Key::of("most_rows", "whole number", "none: not known", "24")
+            .says("The most rows that one unit can have in this table, where that is public knowledge. What `noisegate profile` finds out about bounds is then said of all rows, and not of those of each unit up to a number."),
+        Key::of("profile_valid", "time span", "\"90d\"", "\"365d\"")
+            .says("How long what `noisegate profile` measures is taken for true: about the time in which the table grows by a quarter. After that intervals lose the end that cut rows can move."),
+        Key::of("bounds", "`\"unmeasured\"`", "\"unmeasured\"", "\"unmeasured\"")
+            .says("Says what holds until `noisegate profile` has measured the table: how much bounds cut is not known."),
         Key::of("columns", "table", "none", "{ fare = { range = [0, 60] } }")
             .says("The columns that are visible, and what is known of them; mostly written `columns.NAME = { … }`."),
     ],
@@ -107,6 +116,9 @@ pub(super) fn tables(root: &Section<'_, '_>, f: &mut Findings) -> Vec<RawTable> 
         let max_rows = budget::bound(&section, "max_rows", f);
         let max_total_rows = budget::bound(&section, "max_total_rows", f);
         let cut_rows = section.number("cut_rows", f);
+        let most_rows = budget::bound(&section, "most_rows", f);
+        let profile_valid = section.duration("profile_valid", f);
+        let unmeasured = unmeasured(&section, f);
         let columns = match section.get("columns") {
             Some(value) => columns(&section.name, value, f),
             None => Vec::new(),
@@ -124,6 +136,9 @@ pub(super) fn tables(root: &Section<'_, '_>, f: &mut Findings) -> Vec<RawTable> 
             max_rows,
             max_total_rows,
             cut_rows,
+            most_rows,
+            profile_valid,
+            unmeasured,
             columns,
         });
     }
@@ -144,6 +159,22 @@ fn public_view(section: &Section<'_, '_>, public: bool, f: &mut Findings) -> Opt
     if !public {
         let what = format!("{} has public_view and is not public", section.name);
         f.error(&said.span, what, "remove it: it is for views with public = true that read private tables");
+        return None;
+    }
+    Some(said.span)
+}
+
+/// `bounds`, which says in the policy what is so anyway.
+fn unmeasured(section: &Section<'_, '_>, f: &mut Findings) -> Option<Span> {
+    let said = section.string("bounds", UNMEASURED, f)?;
+    if said.value != "unmeasured" {
+        f.error(
+            &said.span,
+            format!("bounds = {:?} is not known", shorten(&said.value)),
+            format!(
+                "write {UNMEASURED}, or remove it: what noisegate profile measures is kept in the ledger"
+            ),
+        );
         return None;
     }
     Some(said.span)

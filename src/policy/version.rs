@@ -1,7 +1,8 @@
 //! A hash of everything in a policy that changes what an answer means.
 
-use super::model::{Domain, Policy, Privacy, Range, Scope};
+use super::model::{Domain, Policy, Privacy, Profile, Range, Scope};
 use bigdecimal::BigDecimal;
+use dp::{Distribution, Ratio};
 use sha2::{Digest, Sha256};
 
 /// Canonical: each field is tagged by its place, each text preceded by its length, each list by its count.
@@ -24,6 +25,31 @@ impl Canon {
     fn list<T>(&mut self, items: &[T], each: impl Fn(&mut Self, &T)) {
         self.number(items.len() as u64);
         items.iter().for_each(|i| each(self, i));
+    }
+
+    fn ratio(&mut self, r: &Ratio) {
+        self.text(&format!("{}/{}", r.numer(), r.denom()));
+    }
+
+    /// Its times are not in it: until when it is believed is judged when something is told.
+    fn profile(&mut self, profile: &Profile) {
+        self.number(profile.id);
+        self.list(&profile.items, |c, item| {
+            c.text(item.of.word());
+            c.ratio(item.histogram.epsilon());
+            match item.histogram.noise() {
+                Distribution::None => c.number(0),
+                Distribution::Laplace { scale } => {
+                    c.number(1);
+                    c.ratio(scale);
+                }
+                Distribution::Gaussian { variance } => {
+                    c.number(2);
+                    c.ratio(variance);
+                }
+            }
+            c.list(item.histogram.bins(), |c, n| c.text(&n.to_string()));
+        });
     }
 
     fn option<T>(&mut self, item: Option<T>, each: impl FnOnce(&mut Self, T)) {
@@ -111,6 +137,15 @@ pub(super) fn of(policy: &Policy) -> [u8; 32] {
         c.option(t.max_rows, |c, n| c.number(n.into()));
         c.option(t.max_total_rows, |c, n| c.number(n.into()));
         c.option(t.proven_rows, |c, n| c.number(n.into()));
+        // Tables without these keep their version; what follows otherwise is 0 or 1.
+        if let Some(most) = t.most_rows {
+            c.number(u64::MAX - 2);
+            c.number(most.into());
+        }
+        if let Some(profile) = &t.profile {
+            c.number(u64::MAX - 3);
+            c.profile(profile);
+        }
         c.number(u64::from(t.only));
         c.list(&t.keys, |c, key| c.list(key, |c, column| c.text(column)));
         c.list(&t.columns, |c, column| {

@@ -406,3 +406,63 @@ static MUTATED: std::sync::LazyLock<(Vec<String>, Schema)> = std::sync::LazyLock
     };
     (["bikes.toml", "minimal.toml", "tpch.toml"].map(text).to_vec(), schema())
 });
+
+/// A profile, with `units` in the bin of one row.
+fn measured(table: &str, id: u64, units: i64) -> policy::Measured {
+    use noisegate::dp::{Distribution, Ratio, profile};
+    let mut bins = vec![0; profile::BINS];
+    bins[0] = units;
+    let noise = Distribution::Gaussian { variance: Ratio::from_integer(100) };
+    policy::Measured {
+        schema: "public".into(),
+        table: table.into(),
+        owner: "rider_id".into(),
+        id,
+        measured: 0,
+        valid_until: 1,
+        items: vec![(
+            policy::Measure::Rows,
+            profile::Histogram::new(bins, noise, Ratio::new(1, 10)).unwrap(),
+        )],
+    }
+}
+
+/// Plans, kept answers and entries of the ledger go by the version: rows of others, another bound, another meaning.
+#[test]
+fn a_profile_is_another_version_of_the_policy() {
+    let bikes = config("bikes.toml");
+    let with = |profiles: &[policy::Measured]| {
+        let mut policy = bikes.clone();
+        policy.with_profiles(profiles);
+        policy
+    };
+    assert_eq!(with(&[]).version, bikes.version);
+    let one = with(&[measured("trips", 7, 900)]);
+    let trips = |p: &Policy| p.tables.iter().find(|t| t.name == "trips").unwrap().clone();
+    let item = trips(&one).item(policy::Measure::Rows).unwrap().clone();
+    assert_eq!((trips(&one).profile.unwrap().id, item.tail.h()), (7, 2));
+    let versions = [
+        bikes.version,
+        one.version,
+        with(&[measured("trips", 8, 900)]).version,
+        with(&[measured("trips", 7, 901)]).version,
+        with(&[measured("riders", 7, 900)]).version,
+    ];
+    for (i, version) in versions.iter().enumerate() {
+        assert!(!versions[..i].contains(version), "{i}");
+    }
+    // The later one counts.
+    assert_eq!(
+        with(&[measured("trips", 7, 900), measured("trips", 8, 900)]).version,
+        with(&[measured("trips", 8, 900)]).version
+    );
+    // What is of other units, or of no table here, is nobody's.
+    let others = policy::Measured {
+        owner: "(trip_id) = trips.(trip_id) -> rider_id".into(),
+        ..measured("trips", 9, 1)
+    };
+    let public = policy::Measured { owner: "station".into(), ..measured("stations", 9, 1) };
+    assert_eq!(with(&[others, public, measured("nothing", 9, 1)]).version, bikes.version);
+    let said: Vec<_> = bikes.tables.iter().map(|t| bikes.owner(t)).collect();
+    assert!(said.contains(&Some("rider_id".into())) && said.contains(&None), "{said:?}");
+}

@@ -4,7 +4,7 @@
 use super::raw::RawCollect;
 use crate::error::Findings;
 use crate::given::Given;
-use crate::model::{Backend, Collect, Column, Policy, Privacy, Table};
+use crate::model::{Backend, Collect, Column, PROFILE_VALID, Policy, Privacy, Table};
 use crate::reader::shorten;
 use crate::type_name::type_name;
 use schema::{Relation, RelationKind, Schema};
@@ -140,6 +140,9 @@ fn reports(collect: &Collect, relation: &Relation) -> Table {
         max_rows: None,
         max_total_rows: None,
         cut_rows: None,
+        most_rows: None,
+        profile_valid: PROFILE_VALID,
+        profile: None,
         columns: columns.collect(),
         hidden: Vec::new(),
         keys: Vec::new(),

@@ -1,7 +1,9 @@
 //! The tables that exist for analysts: whose rows they hold, and what bounds their columns.
 
+use super::Profile;
 use bigdecimal::BigDecimal;
 use schema::SqlType;
+use std::time::Duration;
 
 /// A table that exists for analysts.
 #[derive(Clone, Debug)]
@@ -20,6 +22,12 @@ pub struct Table {
     pub max_total_rows: Option<u32>,
     /// The share of its rows that `max_total_rows` cuts, as `noisegate explain fit` measured it.
     pub cut_rows: Option<BigDecimal>,
+    /// The most rows that one unit can have, which is public knowledge.
+    pub most_rows: Option<u32>,
+    /// How long a profile of it is taken for true.
+    pub profile_valid: Duration,
+    /// What was measured of its units.
+    pub profile: Option<Profile>,
     /// Visible columns. Hidden ones and those the policy does not name (for private tables) do not exist.
     pub columns: Vec<Column>,
     /// Columns in the database that do not exist for analysts, by name.

@@ -1,0 +1,132 @@
+//! Profiles: what was measured, once and for everybody, of how much single units weigh in a table.
+//!
+//! A profile is a release. It is kept in the books, and public: bounds are chosen by it, and it says what they cut. No promise
+//! of privacy rests on it.
+
+use super::{Policy, Table};
+use dp::profile::{Histogram, Tail};
+use std::time::Duration;
+
+/// How long a profile is taken for true where the policy does not say.
+pub const PROFILE_VALID: Duration = Duration::from_secs(90 * 86_400);
+
+/// What was measured of a table's units.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    /// Number of the ledger's entry that holds it.
+    pub id: u64,
+    /// When it was measured, in microseconds since 1970-01-01 UTC.
+    pub measured: i64,
+    /// Until when it is taken for true, likewise.
+    pub valid_until: i64,
+    /// The items.
+    pub items: Vec<Item>,
+}
+
+/// A number of each unit, of which there is a noisy histogram.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// The number.
+    pub of: Measure,
+    /// The histogram.
+    pub histogram: Histogram,
+    /// What it says of the units that have most.
+    pub tail: Tail,
+}
+
+/// A number that each unit has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// Its rows, of all rows of the table.
+    Rows,
+}
+
+impl Measure {
+    /// Every measure.
+    pub const ALL: [Self; 1] = [Self::Rows];
+
+    /// As books, commands and views name it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Rows => "rows",
+        }
+    }
+
+    /// The measure of this word.
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|m| m.word() == word)
+    }
+}
+
+/// A profile that waits for its table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// Schema of the table in the database.
+    pub schema: String,
+    /// Name of the table in the database.
+    pub table: String,
+    /// Whose rows were counted together, by [`Policy::owner`].
+    pub owner: String,
+    /// Number of the ledger's entry that holds it.
+    pub id: u64,
+    /// When it was measured, in microseconds since 1970-01-01 UTC.
+    pub measured: i64,
+    /// Until when it is taken for true, likewise.
+    pub valid_until: i64,
+    /// The histograms.
+    pub items: Vec<(Measure, Histogram)>,
+}
+
+impl Table {
+    /// The item of a number that was measured.
+    pub fn item(&self, of: Measure) -> Option<&Item> {
+        self.profile.as_ref()?.items.iter().find(|item| item.of == of)
+    }
+}
+
+impl Policy {
+    /// How a table's rows lead to their unit: the columns of each step, and the unit's column. A profile is of units, and true
+    /// of no others.
+    pub fn owner(&self, table: &Table) -> Option<String> {
+        let (mut table, mut steps) = (table, Vec::new());
+        // Paths have no circles; a policy that had one would end here.
+        for _ in 0..=self.tables.len() {
+            match &table.privacy {
+                super::Privacy::Public => return None,
+                super::Privacy::Private { unit, .. } => {
+                    steps.push(unit.clone());
+                    return Some(steps.join(" -> "));
+                }
+                super::Privacy::Path(path) => {
+                    let next = self.tables.get(path.table)?;
+                    let columns = path.columns.join(", ");
+                    steps.push(format!("({columns}) = {}.({})", next.name, path.key.join(", ")));
+                    table = next;
+                }
+            }
+        }
+        None
+    }
+
+    /// The policy with these profiles, of which later ones count, and with a version of its own. Those of tables that it does not
+    /// have, or that have other units by now, are left out.
+    pub fn with_profiles<'a>(&mut self, profiles: impl IntoIterator<Item = &'a Measured>) {
+        for found in profiles {
+            let place = self.tables.iter().position(|t| t.schema == found.schema && t.name == found.table);
+            let owner = place.and_then(|at| self.owner(self.tables.get(at)?));
+            let Some(table) = place.and_then(|at| self.tables.get_mut(at)) else { continue };
+            if owner.as_deref() != Some(found.owner.as_str()) {
+                continue;
+            }
+            let item = |(of, histogram): &(Measure, Histogram)| Item {
+                of: *of,
+                histogram: histogram.clone(),
+                tail: histogram.tail(table.most_rows),
+            };
+            let items = found.items.iter().map(item).collect();
+            let Measured { id, measured, valid_until, .. } = *found;
+            table.profile = Some(Profile { id, measured, valid_until, items });
+        }
+        self.version = crate::version::of(self);
+    }
+}
