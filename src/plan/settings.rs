@@ -20,6 +20,8 @@ pub struct Settings {
     /// Rows one unit may bring to all groups together, in the place of what its tables say: chosen by a release before
     /// ([`crate::price::row_choice`]).
     pub total_rows: Option<u32>,
+    /// Bounds follow from the profiles of tables, where these have one.
+    pub profiles: bool,
     /// EXTRACT gives double precision (before PostgreSQL 14).
     pub old_extract: bool,
     /// The statement is a question to a stream: its groups are bounded one by one.
@@ -45,6 +47,7 @@ impl Settings {
             max_rows,
             chosen_rows: None,
             total_rows: None,
+            profiles: true,
             old_extract: false,
             question: false,
             zone: UTC.into(),

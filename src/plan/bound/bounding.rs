@@ -11,8 +11,10 @@ use crate::expr::Scalar;
 use crate::groups::key::Key;
 use crate::own::row_bounds::few;
 use bigdecimal::{BigDecimal, Zero};
-use policy::{Policy, Privacy, Table};
+use dp::profile::Tail;
+use policy::{Measure, Policy, Privacy, Table};
 use sql::ast::BindingId;
+use std::sync::Arc;
 
 /// No unit brings more rows than this to a group, whatever is asked for: the integers of a fetch stay in reach of int8.
 pub const MOST_ROWS: u32 = 1_000_000;
@@ -108,6 +110,19 @@ pub struct Cut {
     pub share: BigDecimal,
 }
 
+/// What was measured of the rows that units have: of a table of which a statement reads a part.
+#[derive(Debug, PartialEq)]
+pub struct Profiled {
+    /// Name of the table.
+    pub table: String,
+    /// When it was measured, in microseconds since 1970.
+    pub measured: i64,
+    /// The number of its entry in the books.
+    pub id: u64,
+    /// What bounds on rows cut.
+    pub tail: Tail,
+}
+
 /// Bounds on the contribution of one unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bounding {
@@ -115,6 +130,10 @@ pub struct Bounding {
     groups: Groups,
     /// What the bound on all rows was measured to cut, where it is that.
     cut: Option<Cut>,
+    /// The profile of a table whose rows these are.
+    profiled: Option<Arc<Profiled>>,
+    /// The bound follows from the profile and the noise: the most that it may be.
+    widest: Option<u32>,
     /// Units are counted, which takes their rows together.
     counts_units: bool,
     has_keys: bool,
@@ -134,6 +153,28 @@ impl Bounding {
     /// Rows that are known to be cut.
     pub fn cut(&self) -> Option<&Cut> {
         self.cut.as_ref()
+    }
+
+    /// The profile of their table.
+    pub fn profiled(&self) -> Option<&Profiled> {
+        self.profiled.as_deref()
+    }
+
+    /// Whether the bound follows from the profile.
+    pub fn is_by_profile(&self) -> bool {
+        self.widest.is_some()
+    }
+
+    /// Takes the bound that the profile wants where half the interval of the noise is `half` for each row of the bound; the widest
+    /// where that is not known yet.
+    pub(crate) fn follow_profile(&mut self, half: Option<f64>) {
+        let (Some(widest), Some(profiled), Rows::Scaled(rows, _)) =
+            (self.widest, &self.profiled, &mut self.rows)
+        else {
+            return;
+        };
+        let best = half.and_then(|half| u32::try_from(profiled.tail.choose(half)).ok());
+        *rows = best.unwrap_or(widest).clamp(1, widest);
     }
 
     /// There is a GROUP BY.
@@ -179,8 +220,9 @@ impl Bounding {
         let drops = self.l0_stage();
         match part {
             PartKind::Units(_) | PartKind::Count(_) | PartKind::Sum(_) if drops => f64::NAN,
-            PartKind::Count(_) | PartKind::Sum(_) if self.rows_stage() => match &self.cut {
-                Some(cut) if cut.share.is_zero() => 0.0,
+            PartKind::Count(_) | PartKind::Sum(_) if self.rows_stage() => match (&self.profiled, &self.cut) {
+                (Some(profiled), _) => profiled.tail.b_plus(self.rows().into()),
+                (None, Some(cut)) if cut.share.is_zero() => 0.0,
                 _ => f64::NAN,
             },
             _ => 0.0,
@@ -253,7 +295,7 @@ pub(crate) fn of_values(source: &PrivateSource, policy: &Policy, settings: &Sett
         Rows::Proven(n, by) if n <= most => (Rows::Proven(n, by), Groups::InAll(n)),
         _ => (Rows::Scaled(most.min(MOST_ROWS), Whose::Own), Groups::Values),
     };
-    Bounding { rows, groups, cut: None, counts_units: false, has_keys: true }
+    Bounding { rows, groups, cut: None, profiled: None, widest: None, counts_units: false, has_keys: true }
 }
 
 /// Number of groups.
@@ -280,7 +322,8 @@ pub(crate) fn bound(
     let private = |b: &BindingId| private_table(source, policy, *b);
     let several = source.named().filter(|s| private(&s.binding).is_some() || s.table().is_none()).count() > 1;
     let only = source.named().find_map(|s| private(&s.binding)).filter(|_| !several);
-    let Chosen { rows: most, whose, total, cut } = chosen(source, policy, settings, several);
+    let Chosen { rows: most, whose, total, cut, profiled, follows } =
+        chosen(source, policy, settings, several);
     let scalars: Vec<&Scalar> = keys.iter().map(|k| &k.scalar).collect();
     let (in_all, in_group) = few(source, &scalars);
     let most = [in_all, in_group].into_iter().flatten().fold(most, u32::min);
@@ -343,7 +386,9 @@ pub(crate) fn bound(
         _ => None,
     };
     let cut = cut.filter(|c| used == Some(c.most));
-    Bounding { rows, groups, cut, counts_units: units, has_keys: !keys.is_empty() }
+    let widest = used.or((groups == Groups::Each && !settings.question).then_some(most));
+    let widest = widest.filter(|_| follows && profiled.is_some());
+    Bounding { rows, groups, cut, profiled, widest, counts_units: units, has_keys: !keys.is_empty() }
 }
 
 /// The private table that is read under a binding.
@@ -367,6 +412,10 @@ struct Chosen {
     total: Option<u32>,
     /// What that cuts.
     cut: Option<Cut>,
+    /// The profile of a table whose rows these are.
+    profiled: Option<Arc<Profiled>>,
+    /// Nobody has said a bound that comes before the profile's.
+    follows: bool,
 }
 
 fn chosen(source: &PrivateSource, policy: &Policy, settings: &Settings, several: bool) -> Chosen {
@@ -389,5 +438,18 @@ fn chosen(source: &PrivateSource, policy: &Policy, settings: &Settings, several:
     let cut = least.and_then(|t| {
         Some(Cut { table: t.name.clone(), most: t.max_total_rows?, share: t.cut_rows.clone()? })
     });
-    Chosen { rows: most.clamp(1, MOST_ROWS), whose, total, cut }
+    // Each of these tables has all rows of a unit; the shortest tail says most.
+    let items = followed.iter().filter_map(|t| Some((*t, t.profile.as_ref()?, t.item(Measure::Rows)?)));
+    let shortest = items.min_by_key(|(.., item)| item.tail.h());
+    let profiled = shortest.map(|(t, profile, item)| {
+        let (table, tail) = (t.name.clone(), item.tail.clone());
+        Arc::new(Profiled { table, measured: profile.measured, id: profile.id, tail })
+    });
+    let said = settings.chosen_rows.is_some() || settings.total_rows.is_some();
+    let follows = settings.profiles && !said && !settings.question;
+    let (total, cut) = match &profiled {
+        Some(p) if follows => (Some(u32::try_from(p.tail.h()).unwrap_or(MOST_ROWS)), None),
+        _ => (total, cut),
+    };
+    Chosen { rows: most.clamp(1, MOST_ROWS), whose, total, cut, profiled, follows }
 }

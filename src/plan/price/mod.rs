@@ -44,13 +44,26 @@ fn price(releases: &mut [Release], settings: &Settings) -> Result<Option<(dp::Ch
     }
     let selecting = paying.iter().filter(|r| r.selects()).count().max(1);
     let delta = dp::split(&settings.delta, selecting).map_err(undrawn)?;
-    let outlines: Vec<dp::Outline> = paying.iter().map(|r| r.outline(&delta)).collect();
     let notions: Vec<dp::Notion> = settings.budgets.iter().map(|(_, notion)| *notion).collect();
-    let choice =
+    let choose = |paying: &[&mut Release]| {
+        let outlines: Vec<dp::Outline> = paying.iter().map(|r| r.outline(&delta)).collect();
         dp::choose(&settings.epsilon, &outlines, settings.mechanism, &notions).map_err(|e| match e {
             dp::ChoiceError::Dp(e) => undrawn(e),
             dp::ChoiceError::Unpriced(budget) => gaussian_unpriced(settings, budget),
-        })?;
+        })
+    };
+    // The noise of one row of a bound says which bound of a profile is best; noise is that of any bound times it.
+    let profiled = paying.iter().any(|r| r.bounding.is_by_profile());
+    if profiled {
+        paying.iter_mut().for_each(|r| r.follow_profile(None));
+    }
+    let mut choice = choose(&paying)?;
+    if profiled {
+        for (release, spec) in paying.iter_mut().zip(&choice.specs) {
+            release.follow_profile(Some(spec));
+        }
+        choice = choose(&paying)?;
+    }
     let noise = noise(&choice, settings);
     for (release, spec) in paying.iter_mut().zip(choice.specs) {
         release.draws(spec);

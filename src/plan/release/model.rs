@@ -64,6 +64,31 @@ impl Release {
         self.parts.iter().position(is_units).filter(|_| self.selects())
     }
 
+    /// Takes the bound on rows that a profile wants with this noise for the bound that it has; the widest without.
+    pub(crate) fn follow_profile(&mut self, spec: Option<&dp::Spec>) {
+        let half = spec.and_then(|spec| self.half_of_a_row(spec));
+        self.bounding.follow_profile(half);
+        let rows = self.bounding.rows();
+        for p in self.parts.iter_mut().filter(|p| p.kind.adds_rows()) {
+            p.linf = p.in_one_group(rows).unwrap_or(u128::MAX);
+        }
+        if let Some(cells) = &mut self.cells {
+            let steps = self.parts.first().map_or(1, |p| self.bounding.steps(&p.kind));
+            cells.weight = rows.saturating_mul(steps).saturating_mul(self.bounding.l0());
+        }
+    }
+
+    /// Half the interval of the noise of its integers, for each row of the bound that it has.
+    fn half_of_a_row(&self, spec: &dp::Spec) -> Option<f64> {
+        if let Some((points, cells)) = spec.points.as_ref().zip(self.cells.as_ref()) {
+            return Some(points.error95(cells.points) / f64::from(points.weight().max(1)));
+        }
+        let own = self.parts.iter().zip(&spec.aggregates);
+        let own = own.filter(|(p, noise)| p.kind.adds_rows() && !noise.sensitivity.is_none());
+        let each: Vec<f64> = own.map(|(_, noise)| noise.error95() / noise.linf().max(1) as f64).collect();
+        (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
+    }
+
     /// Takes the noise that was chosen.
     pub fn draws(&mut self, spec: dp::Spec) {
         self.parts.iter_mut().zip(&spec.aggregates).for_each(|(part, noise)| part.linf = noise.linf());

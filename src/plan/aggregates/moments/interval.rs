@@ -4,7 +4,7 @@
 use super::moment::{Moment, Variable};
 use super::statistic::Statistic;
 use crate::aggregates::drawn::Released;
-use crate::noise::number::{Number, Range, merged};
+use crate::noise::number::{Cut, Number, Range, merged};
 use crate::noise::real::Real;
 use bigdecimal::{BigDecimal, ToPrimitive, Zero};
 
