@@ -236,7 +236,7 @@ fn points(r: &Release, cells: &Cells, points: &Points) -> Value {
         "levels": points.levels(),
         "epsilon_of_a_level": points.level().ok().map(|e| plan::words::decimal(&e)),
         "weight": points.weight(),
-        "error95_in_rows": points.error95(cells.points),
+        "error95_in_rows": r.drawn().rank95(),
     })
 }
 

@@ -33,6 +33,9 @@ pub fn days(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + doe - 730_425
 }
 
+/// Microseconds from 1970-01-01 to 2000-01-01.
+pub const EPOCH: i64 = 946_684_800 * MICROS_PER_SECOND;
+
 /// `2023-01-01`
 pub fn date(micros: i64) -> String {
     let (y, m, d) = civil(micros.div_euclid(DAY));

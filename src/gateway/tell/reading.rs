@@ -43,7 +43,7 @@ pub fn told(plan: &Plan, places: &[usize], noisy: &mut [Noisy], empty_groups: bo
 
 /// The notice that a least or a greatest value leaves out the rows at its end.
 fn ends(release: &Release) -> Option<Notice> {
-    let (points, cells) = release.spec.points.as_ref().zip(release.cells.as_ref())?;
+    let error = release.drawn().rank95()?;
     let called = |name: &str| release.outputs.iter().any(|(aggregate, _)| aggregate.name == name);
     let (name, share) = match (called("min"), called("max")) {
         (true, true) => ("min and max leave", "0.99"),
@@ -52,7 +52,7 @@ fn ends(release: &Release) -> Option<Notice> {
         (false, false) => return None,
     };
     // The rank that is aimed at lies as far inside as it may be missed by.
-    let beyond = short(2.0 * points.error95(cells.points));
+    let beyond = short(2.0 * error);
     let rows = if release.keys.is_empty() { "rows" } else { "rows of a group" };
     let message = format!("{name} out the rows at the end: up to {beyond} {rows} lie beyond (95 %)");
     Some(Notice::new(message).hint(format!(

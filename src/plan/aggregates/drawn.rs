@@ -65,6 +65,13 @@ impl Drawn<'_> {
         self.centre(sum).to_f64().unwrap_or(f64::NAN)
     }
 
+    /// How many rows the points that are chosen may lie beyond the ranks that are aimed at (95 %); None where none are.
+    pub fn rank95(&self) -> Option<f64> {
+        let (points, cells) = self.spec.points.as_ref().zip(self.cells)?;
+        let steps = self.parts.first().map_or(1, |p| self.bounding.steps(&p.kind));
+        Some(points.error95(cells.points) / f64::from(steps))
+    }
+
     /// The noise of a part.
     pub fn noise(&self, part: usize) -> PartNoise {
         let step = self.step(part);

@@ -217,10 +217,10 @@ impl Bounding {
 
     /// The most rows that a part is short of in one group for what is cut; NaN where nobody knows.
     pub fn lost(&self, part: &PartKind) -> f64 {
-        let drops = self.l0_stage();
+        let rows = part.adds_rows() || part.is_chosen();
         match part {
-            PartKind::Units(_) | PartKind::Count(_) | PartKind::Sum(_) if drops => f64::NAN,
-            PartKind::Count(_) | PartKind::Sum(_) if self.rows_stage() => match (&self.profiled, &self.cut) {
+            _ if self.l0_stage() && (rows || part.counts_units()) => f64::NAN,
+            _ if self.rows_stage() && rows => match (&self.profiled, &self.cut) {
                 (Some(profiled), _) => profiled.tail.b_plus(self.rows().into()),
                 (None, Some(cut)) if cut.share.is_zero() => 0.0,
                 _ => f64::NAN,

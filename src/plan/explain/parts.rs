@@ -107,6 +107,7 @@ pub(super) fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &
         out.push(format!("  Bound: {why}"));
     }
     out.extend(bias(r).map(|bias| format!("  Bias: {bias}")));
+    out.extend(profile(r));
     if let Some(ranking) = &r.ranking {
         out.push(format!("  Top {}: {}", ranking.k, ranking.why));
     }
@@ -349,6 +350,15 @@ pub fn bias(r: &Release) -> Option<String> {
             r.bounding.rows()
         ));
     }
+    if r.lost_rows().is_some_and(f64::is_nan) {
+        let (rows, unknown) = (r.bounding.rows(), super::summary::NOT_MEASURED);
+        return Some(match r.bounding.l0_stage() {
+            true => format!("rows of a unit count in at most {} groups, and {unknown}", r.bounding.kept()),
+            false => format!(
+                "at most {rows} rows of a unit count, and {unknown}; the owner measures it by noisegate profile"
+            ),
+        });
+    }
     let cut = r.bounding.cut()?;
     let about = if matches!(r.norm(), Some(Norm::Squares(_))) { "up to" } else { "about" };
     let percent = (&cut.share * BigDecimal::from(100)).with_scale_round(1, RoundingMode::HalfUp).normalized();
@@ -360,6 +370,31 @@ pub fn bias(r: &Release) -> Option<String> {
             cut.table
         )
     })
+}
+
+/// The profile that a bound follows from, and what other bounds would cut.
+fn profile(r: &Release) -> Option<String> {
+    let profiled = r.bounding.profiled().filter(|_| r.bounding.rows_stage())?;
+    let (tail, rows) = (&profiled.tail, u64::from(r.bounding.rows()));
+    let told = |n: f64| short(libm::ceil(n));
+    let mut others: Vec<String> = Vec::new();
+    let (below, above): (Vec<u64>, Vec<u64>) =
+        tail.ends().filter(|end| *end != rows).partition(|end| *end < rows);
+    for end in below.last().into_iter().chain(above.first()) {
+        others.push(format!("{} by {end}", told(tail.b_plus(*end))));
+    }
+    let chosen = if r.bounding.is_by_profile() { "chosen by" } else { "beside" };
+    Some(format!(
+        "  Profile {} of {} ({}): {rows} rows are {chosen} it; they cut {} to {} rows of any group, {}; at most {} units have more than {} rows",
+        profiled.id,
+        profiled.table,
+        schema::time::date(profiled.measured - schema::time::EPOCH),
+        told(tail.b_minus(rows)),
+        told(tail.b_plus(rows)),
+        others.join(", "),
+        told(tail.kappa()),
+        tail.h()
+    ))
 }
 
 /// Bounds on a unit's contribution, in words. `norm`: in which its rows are spread over groups.

@@ -124,6 +124,9 @@ fn bounds(each: &mut Vec<String>, r: &Release, unit: &str) {
             }
         }
     }
+    if let Some(cut) = measured(r, unit) {
+        add(each, cut);
+    }
     let Some(cut) = bounding.cut() else { return };
     let percent = (&cut.share * BigDecimal::from(100)).with_scale_round(1, RoundingMode::HalfUp).normalized();
     if percent >= 1 {
@@ -132,6 +135,33 @@ fn bounds(each: &mut Vec<String>, r: &Release, unit: &str) {
         add(each, format!("{about} {percent} % of the rows of {} are left out by that", cut.table));
     }
 }
+
+/// What a bound on rows cuts, as far as it was measured.
+pub(super) fn measured(r: &Release, unit: &str) -> Option<String> {
+    let bounding = &r.bounding;
+    let lost = r.lost_rows()?;
+    let Some(profiled) = bounding.profiled().filter(|_| !lost.is_nan()) else {
+        return lost.is_nan().then(|| NOT_MEASURED.to_owned());
+    };
+    let tail = &profiled.tail;
+    let date = schema::time::date(profiled.measured - schema::time::EPOCH);
+    let beyond = match libm::ceil(tail.kappa()) {
+        units if units >= 1.0 => {
+            format!(
+                "; at most {units} {unit}s have more than {} rows, of which the rest is counted nowhere",
+                tail.h()
+            )
+        }
+        _ => String::new(),
+    };
+    let lost = short(libm::ceil(lost));
+    Some(format!(
+        "that cuts at most {lost} rows of any group, which intervals include (profile of {date}){beyond}"
+    ))
+}
+
+/// What is said where nobody knows what a bound cuts.
+pub(super) const NOT_MEASURED: &str = "nobody has measured what that cuts: counts and sums may be too low by any amount, and upper ends of intervals are NULL";
 
 /// The columns that an aggregate cuts to ranges.
 fn ranges(

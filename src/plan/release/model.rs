@@ -100,6 +100,13 @@ impl Release {
         self.ranking.as_ref().filter(|r| r.chosen).map(|r| r.k)
     }
 
+    /// The most rows that its counts and sums are short of in one group for what bounds cut, NaN where nobody knows; None where it
+    /// has neither, or all rows of a unit count.
+    pub fn lost_rows(&self) -> Option<f64> {
+        let adds = self.parts.iter().find(|p| p.kind.adds_rows() || p.kind.is_chosen())?;
+        Some(self.bounding.lost(&adds.kind)).filter(|lost| *lost != 0.0)
+    }
+
     /// A threshold decides which of its groups come back.
     pub fn selects(&self) -> bool {
         !self.public_groups && !self.is_within()

@@ -44,10 +44,10 @@ impl Estimator for Points {
     }
 
     fn error95(&self, drawn: &Drawn<'_>) -> String {
-        let Some((points, cells)) = drawn.spec.points.as_ref().zip(drawn.cells) else {
+        let Some((error, cells)) = drawn.rank95().zip(drawn.cells) else {
             return String::new();
         };
-        let error = short(points.error95(cells.points));
+        let error = short(error);
         let picks = self.picks(cells);
         if picks.contains(&&Pick::Mode) {
             return format!("in 95 % its rows are at most {error} fewer than the most");
@@ -68,10 +68,10 @@ impl Estimator for Points {
     }
 
     fn sentence(&self, drawn: &Drawn<'_>, name: &str) -> String {
-        let Some((points, cells)) = drawn.spec.points.as_ref().zip(drawn.cells) else {
+        let Some((error, cells)) = drawn.rank95().zip(drawn.cells) else {
             return name.to_owned();
         };
-        let error = short(points.error95(cells.points).ceil());
+        let error = short(error.ceil());
         match self.picks(cells).contains(&&Pick::Mode) {
             true => format!("{name} a value with at most {error} rows fewer than the most frequent"),
             false => format!("{name} within {error} rows of its rank"),
