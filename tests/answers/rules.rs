@@ -7,6 +7,7 @@ use bigdecimal::BigDecimal;
 use noisegate::dp::{Distribution, Ratio};
 use noisegate::error::{ClientError, SqlState};
 use noisegate::plan::aggregates::Average;
+use noisegate::plan::bound::bounding::Groups;
 use noisegate::plan::{PartKind, Plan};
 
 /// One private table without any key, so that a unit can hold whatever a test needs, and one public table.
@@ -197,10 +198,11 @@ async fn rule_03_null_belongs_to_a_public_domain() {
     }
     // It counts: true, false and NULL are one group more than a unit may touch.
     b.plan.max_groups = 2;
-    let plan = b.plan("SELECT ill, count(*) FROM visits GROUP BY 1").await.unwrap();
-    assert!(plan.releases[0].bounding.spread().is_some());
-    let plan = b.plan("SELECT ill, count(*) FROM visits WHERE ill IS NOT NULL GROUP BY 1").await.unwrap();
-    assert!(plan.releases[0].bounding.spread().is_none());
+    let units = "SELECT ill, count(DISTINCT id) FROM visits";
+    let plan = b.plan(&format!("{units} GROUP BY 1")).await.unwrap();
+    assert_eq!(*plan.releases[0].bounding.of_groups(), Groups::Ranked(2));
+    let plan = b.plan(&format!("{units} WHERE ill IS NOT NULL GROUP BY 1")).await.unwrap();
+    assert_eq!(*plan.releases[0].bounding.of_groups(), Groups::Exact(2));
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use noisegate::gateway::public_rows;
 use noisegate::kernel;
 use noisegate::plan::bound::bounding::{Groups, Norm};
 use noisegate::plan::stream;
-use noisegate::plan::{self, Missing, Plan, PlanError, Release, Settings};
+use noisegate::plan::{self, Missing, Part, Plan, PlanError, Release, Settings};
 use noisegate::policy::{Limits, Policy};
 use noisegate::price::{Proof, Proven, covers};
 use noisegate::schema::SqlType;
@@ -340,15 +340,15 @@ impl Lab {
         }
         for r in plan.releases.iter().filter(|r| !r.is_domain_only()) {
             assert_eq!(r.spec.l0, r.top().unwrap_or_else(|| r.bounding.l0()));
-            if let Some(Norm::Squares(n)) = r.norm() {
-                for (part, noise) in r.parts.iter().zip(&r.spec.aggregates) {
-                    let (groups, each) = r.in_squares(part);
-                    assert_eq!(noise.sensitivity.l2_squared, each * each * u128::from(groups));
-                    assert_eq!(noise.sensitivity.l2_squared % u128::from(n), 0);
+            let in_steps = |p: &Part| p.linf * u128::from(r.bounding.steps(&p.kind));
+            if let Some(Norm::Squares(_)) = r.norm() {
+                let rows = r.parts.iter().zip(&r.spec.aggregates).filter(|(p, _)| p.kind.adds_rows());
+                for (part, noise) in rows {
+                    assert_eq!(noise.sensitivity.l2_squared, in_steps(part) * in_steps(part));
                 }
             }
             assert_eq!(r.spec.selection.is_some(), r.selects());
-            let mut linf: Vec<u128> = r.parts.iter().map(|p| p.linf).collect();
+            let mut linf: Vec<u128> = r.parts.iter().map(in_steps).collect();
             if r.cells.is_some() {
                 linf.dedup();
             }

@@ -146,17 +146,17 @@ settings! {
         first: First::Policy("statement.max_rows", |policy| policy.max_rows.to_string()),
         read: Read::Plan(|own, plan| plan.chosen_rows = own.count(NoisegateSetting::MaxRows)),
         description: "Rows that one unit may bring to one group; the sums and counts of a unit with more are scaled down.",
-        meaning: "rows that one unit may bring to one group, for every table",
+        meaning: "rows of one unit that count in all groups together, for every table; in each, where groups are private",
     };
     /// Whether bounds on rows are the policy's, or chosen.
     Bounds = Entry {
         name: "noisegate.bounds",
-        takes: Takes::Word(&["policy", "auto"]),
-        first: First::Always("policy"),
+        takes: Takes::Word(&["profile", "policy", "auto"]),
+        first: First::Always("profile"),
         // A plan whose bound was chosen is told by the statement that is kept with it.
-        read: Read::Answer,
-        description: "Where the bound on the rows of a unit comes from: policy; auto spends a share of each statement's price on choosing it \
-                      from the rows.",
+        read: Read::Plan(|own, plan| plan.profiles = own.value(NoisegateSetting::Bounds) == "profile"),
+        description: "Where the bound on the rows of a unit comes from: the profile of its table, where the owner has measured one, and else the \
+                      policy; policy; auto spends a share of each statement's price on choosing it from the rows.",
         meaning: "where the bound on rows comes from: see [bounds that are chosen](#bounds-that-are-chosen)",
     };
     /// The noise.
