@@ -363,7 +363,7 @@ async fn rights_to_change_rows_are_a_warning_with_what_takes_them_away() {
             format!("ALTER TABLE trips OWNER TO {name}_fetch"),
             "the fetch login owns public.trips, and so may change and drop it; ALTER TABLE public.trips OWNER TO"
                 .to_owned(),
-            "ALTER TABLE trips OWNER TO CURRENT_USER".to_owned(),
+            format!("ALTER TABLE trips OWNER TO CURRENT_USER; GRANT SELECT ON trips TO {name}_fetch"),
         ),
         (
             format!("CREATE TABLE scratch (); ALTER TABLE scratch OWNER TO {name}_fetch"),
