@@ -170,6 +170,10 @@ fn values(
         f.error(&list.span, format!("{:?} has a nondeterministic collation", c.name), hint);
         return None;
     }
+    // What the schema lists was written there, and is judged below.
+    if c.enum_labels.is_none() && proven.values.is_none() {
+        alike(&list.value, f);
+    }
     for v in &list.value {
         let text = v.value.text();
         if !fits(&v.value) {
@@ -282,6 +286,7 @@ fn range(
         );
         return None;
     }
+    held(c, &low, &high, &declared.span, f)?;
     if let (End::Number(low), End::Number(high)) = (&low, &high) {
         numbers(c, low, high, raw.is_some_and(|r| r.grid.is_some()), grid, &declared.span, f)?;
     }
@@ -297,6 +302,65 @@ fn range(
         }
     }
     intersect(c, (low, high), proven, grid, &declared.span, f)
+}
+
+/// A declared range holds several values of its type: none is a mistake, and one makes all values the same.
+fn held(c: &schema::Column, low: &End, high: &End, span: &Span, f: &mut Findings) -> Option<()> {
+    let scale = match &c.ty {
+        SqlType::Numeric { scale } => *scale,
+        ty if ty.is_integer() => Some(0),
+        _ => None,
+    };
+    let (first, last) = match (low, high, scale) {
+        (End::Number(low), End::Number(high), Some(scale)) => {
+            let to = |n: &BigDecimal, mode| End::Number(n.with_scale_round(scale.into(), mode));
+            (to(low, bigdecimal::RoundingMode::Ceiling), to(high, bigdecimal::RoundingMode::Floor))
+        }
+        _ => (low.clone(), high.clone()),
+    };
+    if first > last {
+        let what = format!("no value of {:?}, which is {}, lies in this range", c.name, type_name(&c.ty));
+        f.error(span, what, "write ends that the column can hold");
+        return None;
+    }
+    if first == last {
+        one_value(&format!("of {:?}", c.name), span, f);
+    }
+    Some(())
+}
+
+/// Warns of a range that holds one value.
+pub(super) fn one_value(whose: &str, span: &Span, f: &mut Findings) {
+    let hint = "write the least and the greatest value that everybody may expect, or leave range out";
+    f.warn(
+        span,
+        format!("the range {whose} holds one value: every other counts as it, and its sums only count rows"),
+        hint,
+    );
+}
+
+/// Warns of public values that only case or blanks tell apart, or that begin or end with a blank: rows mostly have one
+/// of them, and the group of the other stays empty.
+pub(super) fn alike(list: &[At<Literal>], f: &mut Findings) {
+    let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+    let mut seen: std::collections::HashMap<String, &str> = std::collections::HashMap::new();
+    for v in list {
+        let Literal::Text(text) = &v.value else { continue };
+        let hint = "write it as rows have it: a value that differs in one character is another one, whose group stays empty";
+        match seen.get(&plain(text)) {
+            Some(other) if *other != text => {
+                let other = Literal::Text((*other).to_owned()).shown();
+                let what = format!("{} and {other} differ by case or blanks alone", v.value.shown());
+                f.warn(&v.span, what, hint);
+            }
+            Some(_) => {}
+            None if text.trim() != text => {
+                f.warn(&v.span, format!("{} begins or ends with a blank", v.value.shown()), hint);
+            }
+            None => {}
+        }
+        seen.entry(plain(text)).or_insert(text);
+    }
 }
 
 /// The range that the policy declares, within what CHECKs prove.

@@ -1,6 +1,8 @@
 //! `columns.NAME.paths`: the members of a jsonb column that analysts may read, each like a column.
 
 use super::declared::{Bound, Literal, range, values};
+use super::bounds::{alike, one_value};
+use super::type_name::type_name;
 use super::error::{At, Findings, Span};
 use super::keys::{Key, Keys};
 use super::model::JsonPath;
@@ -74,12 +76,16 @@ fn one(p: &RawJsonPath, f: &mut Findings) -> Option<JsonPath> {
             f.error(&odd.span, what, "write strings: \"1\", \"true\"");
             return None;
         }
+        alike(&list.value, f);
         texts = Some(list.value.iter().map(|v| v.value.text()).collect());
     }
     let range = match &p.range {
         None => None,
         Some(At { value: (Bound::Number(low), Bound::Number(high)), span }) => {
             ordered(low <= high, span, f)?;
+            if low == high {
+                one_value(&format!("of {:?}", shorten(&p.path.value)), span, f);
+            }
             Some((low.clone(), high.clone()))
         }
         Some(At { span, .. }) => {
