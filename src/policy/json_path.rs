@@ -1,8 +1,6 @@
 //! `columns.NAME.paths`: the members of a jsonb column that analysts may read, each like a column.
 
-use super::declared::{Bound, Literal, range, values};
-use super::bounds::{alike, one_value};
-use super::type_name::type_name;
+use super::declared::{Bound, Literal, alike, one_value, range, values};
 use super::error::{At, Findings, Span};
 use super::keys::{Key, Keys};
 use super::model::JsonPath;
