@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 /// `noisegate check`, and what makes the tables of a policy ready.
 pub type Command = Either<Args, Other>;
 
-/// What else is done before a policy is served.
+/// Commands before a policy is served, beside the check itself.
 #[derive(Debug, clap::Subcommand)]
 pub enum Other {
     /// Proposes, and makes, what helps fetches in the database: indexes, statistics, keys; for its owner.

@@ -8,7 +8,7 @@ pub mod shuffle;
 
 use std::error::Error;
 
-/// What is done.
+/// Steps of answers that nobody shall see.
 #[derive(Debug, clap::Subcommand)]
 #[command(after_help = "Example:\n  noisegate collect encode --collection survey.json answers.csv >reports")]
 pub enum Command {

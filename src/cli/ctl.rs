@@ -6,7 +6,7 @@ pub mod reload;
 use super::print::say;
 use std::error::Error;
 
-/// What it is told.
+/// Messages to the proxy.
 #[derive(Debug, clap::Subcommand)]
 #[command(after_help = "Example:\n  noisegate ctl reload --policy shop.toml")]
 pub enum Command {

@@ -18,7 +18,7 @@ use std::path::Path;
 /// `noisegate explain`, and what else is said of statements and their bounds before anybody relies on them.
 pub type Command = Either<Args, Other>;
 
-/// What else is said.
+/// Commands about many statements, and about bounds.
 #[derive(Debug, clap::Subcommand)]
 pub enum Other {
     /// Says of a file of statements what they cost, how wrong they will be and what would help; by itself it asks no database.

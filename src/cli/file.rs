@@ -23,7 +23,7 @@ pub fn replace(path: &Path, text: &str, private: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// The same for a file that its owner alone reads.
+/// Writes a file that its owner alone reads, as [`replace`] does.
 ///
 /// # Errors
 /// In words, with the file's name.

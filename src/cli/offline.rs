@@ -15,7 +15,7 @@ use sql::{self, Kind};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-/// What is said of every statement.
+/// Arguments of all commands that plan without a database.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub(super) struct Args {

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 /// `noisegate report`, and what else is told to who has to judge.
 pub type Command = Either<Args, Other>;
 
-/// What else is reported.
+/// Reports beside that of the policy and its ledger.
 #[derive(Debug, clap::Subcommand)]
 pub enum Other {
     /// How identifying a table is, if its rows left as they are: exact figures for its owner, read from the database itself.

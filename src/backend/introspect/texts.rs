@@ -83,7 +83,7 @@ order by n.nspname::text collate "C", c.relname::text collate "C""#
 /// plan can rest on them (soundness rule 7). Run it once at start-up, *before* [`read_schema`](super::read_schema), and again inside
 /// each fetch transaction; when the two differ, the policy must be loaded again.
 ///
-/// It depends on no setting of the session (CHECKs are hashed as parse trees, not as text), and indexes that
+/// The hash depends on no setting of the session (CHECKs are hashed as parse trees, not as text), and indexes that
 /// prove nothing are left out, so that REINDEX CONCURRENTLY and the like do not count as changes. It is meant to
 /// be prepared once for each connection: planning it costs several times what running it does.
 pub fn fingerprint_sql(tables: &[u32]) -> String {

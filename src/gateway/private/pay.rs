@@ -8,7 +8,7 @@ use crate::gateway::session::ask::Ask;
 use crate::gateway::tell::price::{log_price, no_entropy, statement_text};
 use crate::store::{self, Question};
 use answer::{ClientError, Identity, SqlState};
-use backend::{self, FetchRequest, FetchText, Hints, Keeps, Opened, Param, Sieve};
+use backend::{self, FetchText, Hints, Keeps, Opened, Param, Sieve};
 use dp::{Charge, Entropy, SecureRng};
 use emit::fetch;
 use kernel::Certified;
@@ -43,21 +43,7 @@ impl Ask<'_> {
         })?;
         let text = gateway.policy.ledger_text.then(|| statement_text(&fetches));
         let fingerprint = gateway.fingerprints.of(&gateway.backend, &gateway.policy, &plan.tables).await?;
-        // Up to the first private row: a database that is away, or was altered, must not cost anything.
-        let request = FetchRequest {
-            statements: fetches,
-            fingerprint: Some(fingerprint),
-            max_rows: gateway.policy.limits.max_result_groups,
-        };
-        let fetching = record::step(Stage::Fetch);
-        let opened = match gateway.backend.open(request).await {
-            Ok(opened) => opened,
-            Err(e) => {
-                let (backend, policy) = (&gateway.backend, &gateway.policy);
-                return Err(gateway.fingerprints.told(backend, policy, &plan.tables, e).await);
-            }
-        };
-        drop(fetching);
+        let opened = reads::opened(gateway, &plan.tables, fetches, fingerprint).await?;
         let parts = releases.into_iter().zip(certified).zip(std::mem::take(&mut order.groups));
         let part = |(((place, release), certified), groups): (((usize, &Release), _), Option<Groups>)| Part {
             place,

@@ -7,8 +7,9 @@
 
 use crate::gateway::Gateway;
 use answer::{ClientError, SqlState};
-use backend::{Answers, FetchError, Opened, Place, Sieve};
+use backend::{Answers, FetchError, FetchRequest, FetchText, Fingerprint, Opened, Place, Sieve};
 use ledger::{ReadPlace, ReadTerms};
+use record::Stage;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::OwnedSemaphorePermit;
@@ -19,6 +20,23 @@ const LEASE: Duration = Duration::from_secs(15);
 /// The time for which another process's reads are believed to be under way without asking the books
 /// again.
 const PAUSE: Duration = Duration::from_millis(250);
+
+/// Opens a fetch, up to the first private row: a database that is away, or was altered, must not
+/// cost anything.
+pub async fn opened(
+    gateway: &Gateway,
+    tables: &[usize],
+    statements: Vec<FetchText>,
+    fingerprint: Fingerprint,
+) -> Result<Opened, ClientError> {
+    let max_rows = gateway.policy.limits.max_result_groups;
+    let request = FetchRequest { statements, fingerprint: Some(fingerprint), max_rows };
+    let _fetching = record::step(Stage::Fetch);
+    match gateway.backend.open(request).await {
+        Ok(opened) => Ok(opened),
+        Err(e) => Err(gateway.fingerprints.told(&gateway.backend, &gateway.policy, tables, e).await),
+    }
+}
 
 /// Reads, and counts it: what fails is a failure of the user from the first row on. A change of the schema is not, since
 /// no analyst makes one and no row says whether it happens; nor is the fall of the whole database, which is nobody's (soundness

@@ -19,7 +19,6 @@ use crate::gateway::session::statement::Columns;
 use crate::gateway::tell::price::statement_text;
 use crate::gateway::way::private::Released;
 use answer::{ClientError, Notice, Outcome, SqlState};
-use backend::{self, FetchRequest};
 use emit::print::Constants;
 use instances::{Opening, State, ended};
 use ledger::Opened;
@@ -137,21 +136,7 @@ impl<'s> Ask<'s> {
             }
         };
         super::pay::reads_only(&statements, &plan.tables)?;
-        // Up to the first private row: a database that is away, or was altered, must not cost anything.
-        let request = FetchRequest {
-            statements,
-            fingerprint: Some(fingerprint),
-            max_rows: gateway.policy.limits.max_result_groups,
-        };
-        let fetching = record::step(record::Stage::Fetch);
-        let opened = match gateway.backend.open(request).await {
-            Ok(opened) => opened,
-            Err(e) => {
-                let (backend, policy) = (&gateway.backend, &gateway.policy);
-                return Err(gateway.fingerprints.told(backend, policy, &plan.tables, e).await);
-            }
-        };
-        drop(fetching);
+        let opened = reads::opened(gateway, &plan.tables, statements, fingerprint).await?;
         if open.is_none() {
             let booking = record::step(record::Stage::Ledger);
             let opening = Opening {

@@ -4,6 +4,7 @@ use crate::Output;
 use crate::aggregates::Average;
 use bigdecimal::BigDecimal;
 use sql::ast::{Aggregate, Bindings, ExprKind};
+use sql::catalog::written;
 use sql::output::output_name;
 
 /// Advice on an average whose error drowns it: a narrower value, whose noise is less. From the
@@ -16,7 +17,7 @@ pub fn narrower(aggregate: &Aggregate, output: &Output, bindings: &Bindings) -> 
         return None;
     }
     let x = match argument.kind {
-        ExprKind::Column { .. } => output_name(argument, bindings),
+        ExprKind::Column { .. } => written(&output_name(argument, bindings)),
         _ => "x".to_owned(),
     };
     let quarter = low + (high - low) / BigDecimal::from(4);

@@ -7,6 +7,6 @@ pub(super) struct Proposal {
     pub(super) sql: Vec<String>,
     /// Why, and what it costs.
     pub(super) reason: String,
-    /// It changes which rows the table takes.
+    /// The statements make a key, which changes the rows that the table takes.
     pub(super) is_key: bool,
 }

@@ -22,7 +22,7 @@ pub(super) struct Risk {
 }
 
 impl Risk {
-    /// What the table's people are called, by how they are counted.
+    /// Words for the table's people, by how they are counted.
     pub(super) fn counted(&self) -> String {
         match &self.asked.unit {
             Some(unit) => format!("people, told apart by {unit}"),

@@ -6,7 +6,7 @@ pub(super) const TOLD: usize = 8;
 /// Sizes of classes of which shares are told.
 pub(super) const STEPS: [u64; 7] = [1, 2, 5, 10, 20, 50, 100];
 
-/// What stands at the head of each form.
+/// Head of each form.
 pub(super) const NOTICE: &str =
     "These figures are exact and without noise: they are for the owner of the data, not for analysts.";
 
