@@ -212,7 +212,7 @@ fn table<'a>(policy: &'a mut Table, keys: &Keys, key: &str) -> &'a mut Table {
         }
         "[table.NAME] columns.NAME" if key == "paths" => jsonb_column(policy),
         "[table.NAME] columns.NAME" if key == "nan" => {
-            let types = "schema = 'odd'\nunit_path = 'id -> riders.rider_id'\ncolumns.f8 = { range = [0, 1], grid = 1 }";
+            let types = "schema = 'odd'\nunit_column = 'id'\ncolumns.f8 = { range = [0, 1], grid = 1 }";
             let tables = policy["table"].as_table_mut().unwrap();
             tables.insert("types".into(), Value::Table(types.parse().unwrap()));
             tables["types"]["columns"]["f8"].as_table_mut().unwrap()

@@ -14,6 +14,11 @@ pub(super) fn mistake(location: &LedgerLocation) -> Option<String> {
     };
     let folder = file.reveal().parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let named = named(what, file, folder);
+    let no_folder = || Some(format!("{named} is no folder\n    name another file in [ledger]"));
+    // A file in its place has rights of its own, which are not what is wrong.
+    if folder.metadata().is_ok_and(|there| !there.is_dir()) {
+        return no_folder();
+    }
     match access(folder, Access::WRITE_OK | Access::EXEC_OK) {
         Err(Errno::NOENT) => {
             let make = match file.is_secret() {
@@ -22,11 +27,8 @@ pub(super) fn mistake(location: &LedgerLocation) -> Option<String> {
             };
             Some(format!("{named} is not there\n    {make}; or name another file in [ledger]"))
         }
-        Err(Errno::NOTDIR) => Some(format!("{named} is no folder\n    name another file in [ledger]")),
+        Err(Errno::NOTDIR) => no_folder(),
         Err(why) => Some(format!("{named} cannot be written by this user: {}\n    {AS_WHO}", words(why))),
-        Ok(()) if !folder.is_dir() => {
-            Some(format!("{named} is no folder\n    name another file in [ledger]"))
-        }
         Ok(()) => match access(file.reveal(), Access::READ_OK | Access::WRITE_OK) {
             Ok(()) | Err(Errno::NOENT) => None,
             Err(why) => {

@@ -220,11 +220,7 @@ async fn what_needs_a_restart_is_named_and_stays() {
     // A unit of its own is a guarantee of its own: nothing of such a policy is used.
     let unit = old
         .replace("unit = \"riders.rider_id\"", "unit = \"trips.trip_id\"")
-        .replace("[table.trips]\nunit_column = \"rider_id\"", "[table.trips]\nunit_column = \"trip_id\"")
-        .replace(
-            "[table.riders]\nunit_column = \"rider_id\"",
-            "[table.riders]\nunit_path = \"rider_id -> trips.trip_id\"",
-        );
+        .replace("[table.trips]\nunit_column = \"rider_id\"", "[table.trips]\nunit_column = \"trip_id\"");
     std::fs::write(dir.policy(), &unit).unwrap();
     let out = dir.noisegate(&["ctl", "reload"]).await;
     assert!(
