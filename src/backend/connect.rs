@@ -156,11 +156,7 @@ impl Backend {
                 "the fetch login is a superuser; use a role that owns nothing and has SELECT on the tables",
             )?;
             warn(5, "the fetch login bypasses row-level security; ALTER ROLE … NOBYPASSRLS")?;
-            warn(
-                6,
-                "the fetch login owns tables; use a role that owns nothing and has SELECT on the tables",
-            )?;
-            warn(7, "connections have no limit; as superuser: ALTER ROLE … CONNECTION LIMIT 100")?;
+            warn(6, "connections have no limit; as superuser: ALTER ROLE … CONNECTION LIMIT 100")?;
             let version = get(0)?.parse().unwrap_or_default();
             Ok(Server { version, name: get(1)?, encoding: get(2)?, database: get(3)?, warnings })
         };
@@ -213,7 +209,6 @@ SELECT pg_catalog.current_setting('server_version_num'), pg_catalog.current_sett
        (SELECT datname::pg_catalog.text || ' (oid ' || oid::pg_catalog.text || ')'
           FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()),
        r.rolsuper, r.rolbypassrls,
-       EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.relowner = r.oid AND c.relkind IN ('r', 'p')),
        r.rolconnlimit = -1
   FROM pg_catalog.pg_roles r WHERE r.rolname = SESSION_USER";
 

@@ -11,7 +11,7 @@ use schema::quoted::string;
 use std::collections::BTreeMap;
 
 /// A table by schema and name.
-type Name = (String, String);
+pub(super) type Name = (String, String);
 
 impl Backend {
     /// Proves that the finish login is separate and has no privilege, membership, view or SECURITY DEFINER function
@@ -76,7 +76,7 @@ impl Backend {
     }
 
     /// Runs a query of ours as the finish login; its rows are a key and a text.
-    async fn texts(&self, sql: &str) -> Result<BTreeMap<String, String>, String> {
+    pub(super) async fn texts(&self, sql: &str) -> Result<BTreeMap<String, String>, String> {
         let unable = |e: super::RelayError| format!("the finish login's rights could not be checked: {e}");
         let rows = self.query(&Settings::default(), sql, &[], &[]).await.map_err(unable)?;
         let rows = rows.into_texts().await.map_err(unable)?;
@@ -89,7 +89,7 @@ impl Backend {
 }
 
 /// The policy's tables as a VALUES list.
-fn names(private: &[Name], public: &[Name], published: &[Name]) -> String {
+pub(super) fn names(private: &[Name], public: &[Name], published: &[Name]) -> String {
     let row = |name: &Name, private: bool| {
         let published = !private && published.contains(name);
         let (schema, name) = name;

@@ -22,6 +22,7 @@ pub mod introspect;
 mod listen;
 mod login;
 mod memory;
+mod needless;
 mod options;
 mod param;
 mod places;

@@ -2,6 +2,7 @@
 //! schema where the database is away. With the database, it proves all that `serve` proves before it opens the ledger.
 
 mod collected;
+mod ledger_folder;
 pub mod prepare;
 
 use super::args::Either;
@@ -123,19 +124,32 @@ async fn one(args: &Args) -> Result<(String, Policy, Option<Reached>), String> {
             text.push_str(&compare(args, &raw, &backend.schema, schema));
         }
     }
-    let (policy, warnings) = checked.map_err(|e| format!("{text}{e}"))?;
-    let (warnings, reached) = match &known {
+    // The books are where the proxy is, and a policy that is asked offline may be read elsewhere.
+    let books = if args.offline { None } else { raw.ledger().and_then(ledger_folder::mistake) };
+    let with_books = |said: String| books.iter().fold(said, |said, books| format!("{said}\n{books}"));
+    let (policy, warnings) = checked.map_err(|e| with_books(format!("{text}{e}")))?;
+    let (warnings, notes, reached) = match &known {
         // What `serve` would do, by the very function: it cannot refuse what is right here, nor warn of more.
         Known::Database(..) => {
-            let checked = Checked::new(&raw).await.map_err(|e| format!("{text}{e}"))?;
-            (checked.warnings, Some(checked.reached))
+            let checked = Checked::new(&raw).await.map_err(|e| with_books(format!("{text}{e}")))?;
+            (checked.warnings, checked.notes, Some(checked.reached))
         }
-        Known::Snapshot(..) => (warnings.iter().map(ToString::to_string).collect(), None),
+        Known::Snapshot(..) => {
+            let of =
+                |note: bool| warnings.iter().filter(|w| w.note == note).map(ToString::to_string).collect();
+            (of(false), of(true), None)
+        }
     };
     for warning in warnings {
         let _ = writeln!(text, "warning: {warning}");
     }
+    if let Some(books) = books {
+        return Err(text + &books);
+    }
     text.push_str(&summary(&policy).map_err(|e| format!("{text}{e}"))?);
+    for note in notes {
+        let _ = write!(text, "\nnote: {note}");
+    }
     Ok((text, policy, reached))
 }
 

@@ -1,6 +1,6 @@
 //! Bounds of a column: range, grid and public values, from the policy, its CHECKs and its type.
 
-use super::declared::{Bound, Literal};
+use super::declared::{Bound, Literal, alike, one_value};
 use super::error::{At, Findings, Span};
 use super::json_path;
 use super::model::{Column, Domain, Range};
@@ -170,6 +170,10 @@ fn values(
         f.error(&list.span, format!("{:?} has a nondeterministic collation", c.name), hint);
         return None;
     }
+    // What the schema lists was written there, and is judged below.
+    if c.enum_labels.is_none() && proven.values.is_none() {
+        alike(&list.value, f);
+    }
     for v in &list.value {
         let text = v.value.text();
         if !fits(&v.value) {
@@ -282,6 +286,7 @@ fn range(
         );
         return None;
     }
+    held(c, &low, &high, &declared.span, f)?;
     if let (End::Number(low), End::Number(high)) = (&low, &high) {
         numbers(c, low, high, raw.is_some_and(|r| r.grid.is_some()), grid, &declared.span, f)?;
     }
@@ -297,6 +302,31 @@ fn range(
         }
     }
     intersect(c, (low, high), proven, grid, &declared.span, f)
+}
+
+/// A declared range holds several values of its type: none is a mistake, and one makes all values the same.
+fn held(c: &schema::Column, low: &End, high: &End, span: &Span, f: &mut Findings) -> Option<()> {
+    let scale = match &c.ty {
+        SqlType::Numeric { scale } => *scale,
+        ty if ty.is_integer() => Some(0),
+        _ => None,
+    };
+    let (first, last) = match (low, high, scale) {
+        (End::Number(low), End::Number(high), Some(scale)) => {
+            let to = |n: &BigDecimal, mode| End::Number(n.with_scale_round(scale.into(), mode));
+            (to(low, bigdecimal::RoundingMode::Ceiling), to(high, bigdecimal::RoundingMode::Floor))
+        }
+        _ => (low.clone(), high.clone()),
+    };
+    if first > last {
+        let what = format!("no value of {:?}, which is {}, lies in this range", c.name, type_name(&c.ty));
+        f.error(span, what, "write ends that the column can hold");
+        return None;
+    }
+    if first == last {
+        one_value(&format!("of {:?}", c.name), span, f);
+    }
+    Some(())
 }
 
 /// The range that the policy declares, within what CHECKs prove.

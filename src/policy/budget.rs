@@ -2,14 +2,15 @@
 
 use super::auto;
 use super::envelope;
-use super::error::{At, Findings};
+use super::error::{At, Findings, Span};
 use super::keys::{Key, Keys, REQUIRED};
 use super::model::{Accounting, Budget, Scope, StatementDefaults, Window};
 use super::raw_table::RawTable;
 use super::reader::{Section, shorten, text};
 use super::suggest::suggest;
 use bigdecimal::BigDecimal;
-use num_traits::{One, Signed, Zero};
+use dp::suspicion::Meaning;
+use num_traits::{One, Signed, ToPrimitive, Zero};
 
 /// Decimal `digits * 10^-scale`.
 fn dec(digits: i64, scale: i64) -> BigDecimal {
@@ -220,6 +221,7 @@ pub(super) fn budgets(
             let hint = "lower epsilon in [statement], or analysts have to SET noisegate.epsilon first";
             f.warn(&e.span, "one statement at the default price costs more than this whole budget", hint);
         }
+        let span = total.as_ref().map(|e| e.span.clone());
         let Some(accounting) = accounting else { continue };
         let Some((delta, selection_delta)) = deltas(&section, accounting.unwrap_or(Accounting::USUAL), f)
         else {
@@ -242,12 +244,39 @@ pub(super) fn budgets(
             mechanisms,
             choices: Vec::new(),
         };
+        if let Some(span) = span.filter(|_| promises_little(&budget.epsilon)) {
+            protects_little(&budget, &span, f);
+        }
         if auto {
             auto::choose(&mut budget, &statement.epsilon);
         }
         budgets.push(budget);
     }
     budgets
+}
+
+/// The ε above which a total is no slip of the pen, and no protection that anybody would call one.
+const LENIENT: i64 = 20;
+
+/// Whether an ε leaves next to nothing in doubt.
+pub(super) fn promises_little(epsilon: &BigDecimal) -> bool {
+    *epsilon > dec(LENIENT, 0)
+}
+
+/// Warns of a total that leaves next to nothing in doubt, in the words of EXPLAIN.
+fn protects_little(budget: &Budget, span: &Span, f: &mut Findings) {
+    let float = |n: &BigDecimal| n.to_f64().unwrap_or(f64::INFINITY);
+    let meaning = Meaning::of(float(&budget.epsilon), float(&budget.delta));
+    let each = if budget.window.is_some() { " with each window" } else { "" };
+    f.warn(
+        span,
+        format!(
+            "epsilon = {} promises next to nothing: {}{each}",
+            budget.epsilon.normalized().to_plain_string(),
+            meaning.brief()
+        ),
+        "usual totals are from 0.1 to 20: 1 is strict, 10 is lenient",
+    );
 }
 
 /// When it starts anew. The outer None: a mistake.

@@ -12,6 +12,7 @@ use super::reader::shorten;
 use super::suggest::suggest;
 use super::type_name::type_name;
 use super::version;
+use super::whose;
 use num_traits::Signed;
 use schema::{Relation, RelationKind, Schema, SqlType};
 
@@ -30,7 +31,9 @@ impl RawPolicy {
             (0..self.tables.len()).map(|i| table(i, &self.tables, &relations, f)).collect();
         self.references(&mut tables, &relations, f);
         let unit = self.unit(&relations, f);
-        self.other_ways_to_the_unit(&relations, f);
+        let judged =
+            unit.as_ref().map(|unit| whose::check(self, unit, &relations, schema, f)).unwrap_or_default();
+        self.other_ways_to_the_unit(&relations, &judged, f);
         collect::check(&self.collects, self.backend.as_ref(), schema, f);
         // With no error noted, everything below is there; `finish` comes first, so that nothing else is reported.
         advice::advise(self, &tables, f);
@@ -202,10 +205,10 @@ impl RawPolicy {
     }
 
     /// Sender and receiver: the declared column's unit is protected, the other's is not. And a public table with
-    /// a key into a private one is worth a second look.
-    fn other_ways_to_the_unit(&self, relations: &[Option<&Relation>], f: &mut Findings) {
-        for (t, r) in self.tables.iter().zip(relations) {
-            let Some(r) = r else { continue };
+    /// a key into a private one is worth a second look. Of the tables that were judged there is nothing left to say.
+    fn other_ways_to_the_unit(&self, relations: &[Option<&Relation>], judged: &[usize], f: &mut Findings) {
+        for (i, (t, r)) in self.tables.iter().zip(relations).enumerate() {
+            let Some(r) = r.filter(|_| !judged.contains(&i)) else { continue };
             for key in &r.foreign_keys {
                 let leads_elsewhere = |path: &At<RawPath>| {
                     let to = self.tables.iter().zip(relations).find(|(_, o)| {
@@ -214,7 +217,7 @@ impl RawPolicy {
                     key.columns != path.value.columns && to.is_some_and(|(to, _)| !to.public)
                 };
                 if let Some(path) = t.unit_path.as_ref().filter(|p| leads_elsewhere(p)) {
-                    f.warn(
+                    f.note(
                         &path.span,
                         format!("{:?} has a second way to a unit, by {}", t.name.value, key.columns.join(", ")),
                         "only the unit that unit_path leads to is protected: rows are not private towards the other",
@@ -229,7 +232,7 @@ impl RawPolicy {
                 }
                 let columns = key.columns.join(", ");
                 match &t.unit_column {
-                    Some(unit) if key.columns != [unit.value.as_str()] => f.warn(
+                    Some(unit) if key.columns != [unit.value.as_str()] => f.note(
                         &unit.span,
                         format!("{:?} has a second way to a unit, by {columns}", t.name.value),
                         "only the unit in unit_column is protected: rows are not private towards the other",
@@ -253,6 +256,7 @@ fn internal() -> PolicyError {
         position: None,
         message: "the policy could not be checked, for a reason that was not reported".into(),
         hint: Some("this is a defect of noisegate; please report it".into()),
+        note: false,
     }
 }
 
@@ -307,7 +311,7 @@ fn table(
         );
     }
     if r.kind == RelationKind::Foreign && t.public {
-        f.warn(
+        f.note(
             &t.name.span,
             format!("{name:?} is a foreign table"),
             "its rows live elsewhere: they can change while a statement runs, and who keeps them sees when they are read; \

@@ -97,3 +97,37 @@ impl Literal {
         }
     }
 }
+
+/// Warns of a range that holds one value.
+pub(super) fn one_value(whose: &str, span: &Span, f: &mut Findings) {
+    let hint = "write the least and the greatest value that everybody may expect, or leave range out";
+    f.warn(
+        span,
+        format!("the range {whose} holds one value: every other counts as it, and its sums only count rows"),
+        hint,
+    );
+}
+
+/// Warns of public values that only case or blanks tell apart, or that begin or end with a blank: rows mostly have one
+/// of them, and the group of the other stays empty.
+pub(super) fn alike(list: &[At<Literal>], f: &mut Findings) {
+    let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+    let mut seen: std::collections::HashMap<String, &str> = std::collections::HashMap::new();
+    for v in list {
+        let Literal::Text(text) = &v.value else { continue };
+        let hint = "write it as rows have it: a value that differs in one character is another one, whose group stays empty";
+        match seen.get(&plain(text)) {
+            Some(other) if *other != text => {
+                let other = Literal::Text((*other).to_owned()).shown();
+                let what = format!("{} and {other} differ by case or blanks alone", v.value.shown());
+                f.warn(&v.span, what, hint);
+            }
+            Some(_) => {}
+            None if text.trim() != text => {
+                f.warn(&v.span, format!("{} begins or ends with a blank", v.value.shown()), hint);
+            }
+            None => {}
+        }
+        seen.entry(plain(text)).or_insert(text);
+    }
+}

@@ -14,6 +14,8 @@ pub struct PolicyError {
     pub message: String,
     /// The remedy, in a sentence.
     pub hint: Option<String>,
+    /// No mistake, and nothing that can be mended: worth knowing all the same.
+    pub note: bool,
 }
 
 impl fmt::Display for PolicyError {
@@ -102,6 +104,7 @@ impl Findings {
             position: span.map(|s| self.position(s.start)),
             message,
             hint: (!hint.is_empty()).then_some(hint),
+            note: false,
         }
     }
 
@@ -120,18 +123,28 @@ impl Findings {
         self.warnings.push(self.finding(Some(span), message.into(), hint.into()));
     }
 
+    /// Notes something that is as it is, and worth knowing.
+    pub fn note(&mut self, span: &Span, message: impl Into<String>, hint: impl Into<String>) {
+        let finding = self.finding(Some(span), message.into(), hint.into());
+        self.warnings.push(PolicyError { note: true, ..finding });
+    }
+
     /// Notes something of the file as a whole that is allowed and probably not meant.
     pub fn warn_of_file(&mut self, message: impl Into<String>, hint: impl Into<String>) {
         self.warnings.push(self.finding(None, message.into(), hint.into()));
     }
 
-    /// Places of comments that hold a word.
-    pub fn comments_with(&self, word: &str) -> Vec<Span> {
+    /// Places of comments that a word marks: they begin with it, or have a colon behind it. A comment about the word is
+    /// none.
+    pub fn comments_marked(&self, word: &str) -> Vec<Span> {
         let mut at = 0;
         let mut found = Vec::new();
         for line in self.text.split_inclusive('\n') {
             if let Some(comment) = line.find('#')
-                && let Some(place) = line.get(comment..).and_then(|c| c.find(word))
+                && let Some(text) = line.get(comment..)
+                && let Some(place) = text.find(word)
+                && (text.trim_start_matches(['#', ' ', '\t']).starts_with(word)
+                    || text.contains(&format!("{word}:")))
             {
                 found.push(at + comment + place..at + comment + place + word.len());
             }

@@ -14,7 +14,13 @@ pub fn files(path: &Path) -> Result<(Vec<PathBuf>, bool), PolicyErrors> {
     }
     let fail = |message: String| {
         let hint = Some("a folder of policies has a file NAME.toml for each database".to_owned());
-        PolicyErrors(vec![PolicyError { file: path.display().to_string(), position: None, message, hint }])
+        PolicyErrors(vec![PolicyError {
+            file: path.display().to_string(),
+            position: None,
+            message,
+            hint,
+            note: false,
+        }])
     };
     let entries = std::fs::read_dir(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
     let entries = entries.collect::<Result<Vec<_>, _>>().map_err(|e| fail(format!("cannot be read: {e}")))?;

@@ -1,6 +1,6 @@
 //! `columns.NAME.paths`: the members of a jsonb column that analysts may read, each like a column.
 
-use super::declared::{Bound, Literal, range, values};
+use super::declared::{Bound, Literal, alike, one_value, range, values};
 use super::error::{At, Findings, Span};
 use super::keys::{Key, Keys};
 use super::model::JsonPath;
@@ -74,12 +74,16 @@ fn one(p: &RawJsonPath, f: &mut Findings) -> Option<JsonPath> {
             f.error(&odd.span, what, "write strings: \"1\", \"true\"");
             return None;
         }
+        alike(&list.value, f);
         texts = Some(list.value.iter().map(|v| v.value.text()).collect());
     }
     let range = match &p.range {
         None => None,
         Some(At { value: (Bound::Number(low), Bound::Number(high)), span }) => {
             ordered(low <= high, span, f)?;
+            if low == high {
+                one_value(&format!("of {:?}", shorten(&p.path.value)), span, f);
+            }
             Some((low.clone(), high.clone()))
         }
         Some(At { span, .. }) => {

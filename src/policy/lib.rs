@@ -54,6 +54,7 @@ pub mod userlist;
 mod users;
 mod version;
 mod view;
+mod whose;
 mod window;
 
 pub use error::{PolicyError, PolicyErrors};
@@ -103,7 +104,7 @@ fn read(path: &Path, elsewhere: bool) -> Result<RawPolicy, PolicyErrors> {
     let file = path.display().to_string();
     let fail = |message: String| {
         let hint = Some("give the policy's path, for example --policy config/bikes.toml".to_owned());
-        PolicyErrors(vec![PolicyError { file: file.clone(), position: None, message, hint }])
+        PolicyErrors(vec![PolicyError { file: file.clone(), position: None, message, hint, note: false }])
     };
     match std::fs::metadata(path) {
         Ok(m) if !m.is_file() => return Err(fail("this is not a file".into())),

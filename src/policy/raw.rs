@@ -187,6 +187,11 @@ impl RawPolicy {
         self.backend.as_ref()
     }
 
+    /// The place of the books, if the policy says so.
+    pub fn ledger(&self) -> Option<&LedgerLocation> {
+        self.ledger.as_ref()
+    }
+
     /// Collected relations, mistakes or not: their descriptions need no database.
     pub fn collects(&self) -> impl Iterator<Item = &Collect> {
         self.collects.iter().map(|raw| &raw.collect)

@@ -262,6 +262,134 @@ fn what_is_probably_not_meant_is_a_warning() {
 }
 
 #[test]
+fn a_unit_column_comes_from_the_unit_or_is_named_as_it() {
+    let riders = "[table.riders]\nunit_column = \"rider_id\"\n";
+    // A key that may number rows, and the words that say that it numbers units.
+    let own = |whose: &str| {
+        with_tables("riders.rider_id", &format!("{riders}[table.parent]\nschema = \"odd\"\n{whose}\n"))
+    };
+    let (_, warnings) = own("unit_column = \"id\"").unwrap();
+    let [said] = &*warnings else { panic!("{warnings:?}") };
+    assert!(said.contains("no foreign key says that it is riders.rider_id"), "{said}");
+    assert!(said.contains("unit_path = \"id -> riders.rider_id\" says so"), "{said}");
+    let (policy, warnings) = own("unit_path = \"id -> riders.rider_id\"").unwrap();
+    assert!(warnings.is_empty() && matches!(policy.tables[1].privacy, Privacy::Path(_)), "{warnings:?}");
+
+    // Both of a pair come from one table, which the policy need not name.
+    let mut schema = schema();
+    let mut column = |table: &str, column: &str, to: (&str, &str)| {
+        let relation = schema.relations.iter_mut().find(|r| r.name == table).unwrap();
+        relation.foreign_keys.push(noisegate::schema::ForeignKey {
+            columns: vec![column.into()],
+            references: ("public".into(), to.0.into()),
+            referenced_columns: vec![to.1.into()],
+            valid: true,
+        });
+    };
+    column("riders", "rider_id", ("supplier", "s_suppkey"));
+    column("parent", "id", ("supplier", "s_suppkey"));
+    let text = std::fs::read_to_string(path("config/minimal.toml")).unwrap();
+    let text = format!("{text}\n[table.parent]\nschema = \"odd\"\nunit_column = \"id\"\n");
+    policy::parse(&text, "p", Path::new("")).unwrap().check(&schema).unwrap();
+
+    // A column named after the unit is likelier to say whose a row is than the table's own key, and needs no foreign key.
+    let mut schema = self::schema();
+    schema.relations.iter_mut().for_each(|r| r.foreign_keys.clear());
+    let ty = schema.relation("public", "riders").and_then(|r| r.column("rider_id")).unwrap().ty.clone();
+    let trips = schema.relations.iter_mut().find(|r| r.name == "trips").unwrap();
+    trips.columns.iter_mut().find(|c| c.name == "trip_id").unwrap().ty = ty;
+    let of = |trips: &str| {
+        let text = std::fs::read_to_string(path("config/minimal.toml")).unwrap();
+        let text = format!("{text}\n[table.trips]\nunit_column = {trips:?}\n");
+        policy::parse(&text, "p", Path::new("")).unwrap().check(&schema)
+    };
+    let error = of("trip_id").unwrap_err().to_string();
+    assert!(error.contains("each row would be a unit of its own"), "{error}");
+    assert!(error.contains("write unit_column = \"rider_id\", which is named after the unit"), "{error}");
+    of("rider_id").unwrap();
+
+    // No foreign key says anything, but a name does.
+    let payments = "[table.payments]\nunit_column = \"payment_id\"\n";
+    let trips = "[table.trips]\nunit_column = \"trip_id\"\n";
+    let by = |column: &str| {
+        with_tables("trips.trip_id", &format!("{trips}{}", payments.replace("payment_id", column)))
+    };
+    assert!(by("trip_id").unwrap().1.is_empty());
+    let (_, minutes) =
+        with_tables("riders.rider_id", &format!("{riders}[table.trips]\nunit_column = \"minutes\"\n"))
+            .unwrap();
+    assert_eq!(minutes.len(), 1, "{minutes:?}");
+    assert!(minutes[0].contains("write unit_column = \"rider_id\", which refers to the unit"), "{minutes:?}");
+    assert!(by("payment_id").unwrap_err().contains("is the primary key of \"payments\""));
+}
+
+#[test]
+fn what_protects_or_tells_little_is_a_warning() {
+    let riders = "[table.riders]\nunit_column = \"rider_id\"\n";
+    let warnings = |more: &str| with_tables("riders.rider_id", &format!("{riders}{more}")).unwrap().1;
+    for (more, said) in [
+        (
+            "[[budget]]\nname = \"lavish\"\nper = \"user\"\nwindow = \"month\"\naccounting = \"pure\"\nepsilon = 80\n",
+            "epsilon = 80 promises next to nothing: who suspects with 10 % that somebody is in the data may end between",
+        ),
+        (
+            "[table.trips]\nunit_column = \"rider_id\"\nmax_rows = 1\n",
+            "max_rows = 1 for \"trips\", where no key proves",
+        ),
+        (
+            "[table.trips]\nunit_column = \"rider_id\"\nmax_rows = 9\nmax_total_rows = 1\n",
+            "max_total_rows = 1 for \"trips\", where no key proves",
+        ),
+        (
+            "[table.trips]\nunit_column = \"rider_id\"\ncolumns.minutes = { range = [7, 7] }\n",
+            "the range of \"minutes\" holds one value",
+        ),
+        (
+            "[table.trips]\nunit_column = \"rider_id\"\ncolumns.fare = { range = [0.995, 1.001], grid = 0.001 }\n",
+            "the range of \"fare\" holds one value",
+        ),
+        (
+            "[table.trips]\nunit_column = \"rider_id\"\ncolumns.station = { values = [\"Old Town\", \"old  town\"] }\n",
+            "\"old  town\" and \"Old Town\" differ by case or blanks alone",
+        ),
+        (
+            "[table.trips]\nunit_column = \"rider_id\"\ncolumns.station = { values = [\"Old Town\", \"Port \"] }\n",
+            "\"Port \" begins or ends with a blank",
+        ),
+    ] {
+        let found = warnings(more);
+        assert!(found.len() == 1 && found[0].contains(said), "{said}: {found:?}");
+    }
+    // Meant, by what else is written; a day is no single value of a timestamp.
+    for fine in [
+        "max_rows = 1\nmax_total_rows = 5",
+        "max_total_rows = 1\ncut_rows = 0.3",
+        "columns.started_at = { range = [2024-02-29, 2024-02-29] }",
+        "columns.station = { values = [\"Old Town\", \"Oldtown\"] }",
+    ] {
+        let found = warnings(&format!("[table.trips]\nunit_column = \"rider_id\"\n{fine}\n"));
+        assert!(found.is_empty(), "{fine}: {found:?}");
+    }
+    let one = with_tables("riders.rider_id", "[table.riders]\nunit_column = \"rider_id\"\nmax_rows = 1\n")
+        .unwrap()
+        .1;
+    assert!(one.is_empty(), "a key proves it: {one:?}");
+}
+
+#[test]
+fn a_comment_about_marks_is_no_mark() {
+    let with = |comment: &str| {
+        let tables = format!("[table.riders]\nunit_column = \"rider_id\"  {comment}\n");
+        with_tables("riders.rider_id", &tables).unwrap().1
+    };
+    assert!(with("# Lines marked TODO need a decision").is_empty());
+    for mark in ["# TODO a range", "#TODO", "# later, TODO: a range"] {
+        let found = with(mark);
+        assert!(found.len() == 1 && found[0].contains("a line is marked TODO"), "{mark}: {found:?}");
+    }
+}
+
+#[test]
 fn rule_24_without_a_total_only_by_name() {
     let text = "[backend]\nurl = \"postgres://a@h/d\"\nfinish_url = \"postgres://b@h/d\"\n\
         [ledger]\nurl = \"sqlite:l.db\"\n[privacy]\nunit = \"riders.rider_id\"\nallow_no_total = true\n\

@@ -322,3 +322,92 @@ async fn what_is_left_undone_is_a_warning() {
         assert!(out.stdout.contains(&warning), "{warning}: {}", out.stdout);
     }
 }
+
+/// A login that reads has no business with rights to write: each is named, with what takes it away.
+#[tokio::test]
+async fn rights_to_change_rows_are_a_warning_with_what_takes_them_away() {
+    let db = bikes().await;
+    let name = &db.name;
+    let dir = Workdir::new(&policy(&db.backend_toml(), &["ada"], &room_for(1)));
+    let said = async || {
+        let out = dir.noisegate(&["check"]).await;
+        assert!(out.status.success(), "{out:?}");
+        out.stdout
+    };
+    assert!(!said().await.contains("REVOKE"), "what init grants is what is needed");
+    for (harm, expected, mend) in [
+        (
+            format!("GRANT INSERT, TRUNCATE ON riders, trips TO {name}_fetch"),
+            format!(
+                "backend.url, {name}_fetch: the fetch login has INSERT, TRUNCATE on public.riders, public.trips, and only \
+                 reads; REVOKE INSERT, TRUNCATE ON public.riders, public.trips FROM {name}_fetch"
+            ),
+            format!("REVOKE INSERT, TRUNCATE ON public.riders, public.trips FROM {name}_fetch"),
+        ),
+        (
+            "GRANT UPDATE (fare), DELETE ON trips TO PUBLIC".to_owned(),
+            format!(
+                "backend.finish_url, {name}_finish: the finish login has UPDATE, DELETE on public.trips, and only reads; \
+                 REVOKE UPDATE, DELETE ON public.trips FROM PUBLIC"
+            ),
+            "REVOKE UPDATE, DELETE ON public.trips FROM PUBLIC".to_owned(),
+        ),
+        (
+            format!(
+                "CREATE ROLE {name}_load; GRANT DELETE ON riders TO {name}_load; GRANT {name}_load TO {name}_fetch"
+            ),
+            format!("REVOKE DELETE ON public.riders FROM {name}_load"),
+            format!("DROP OWNED BY {name}_load; DROP ROLE {name}_load"),
+        ),
+        (
+            format!("ALTER TABLE trips OWNER TO {name}_fetch"),
+            "the fetch login owns public.trips, and so may change and drop it; ALTER TABLE public.trips OWNER TO"
+                .to_owned(),
+            format!("ALTER TABLE trips OWNER TO CURRENT_USER; GRANT SELECT ON trips TO {name}_fetch"),
+        ),
+        (
+            format!("CREATE TABLE scratch (); ALTER TABLE scratch OWNER TO {name}_fetch"),
+            "the fetch login owns tables that the policy does not name".to_owned(),
+            "DROP TABLE scratch".to_owned(),
+        ),
+    ] {
+        db.execute(&harm).await;
+        let out = said().await;
+        assert!(out.contains(&expected), "{expected}: {out}");
+        db.execute(&mend).await;
+    }
+    assert!(!said().await.contains("REVOKE"));
+}
+
+/// Without the folder of its books no proxy begins.
+#[tokio::test]
+async fn a_folder_that_no_ledger_can_be_made_in_is_refused() {
+    let db = bikes().await;
+    let text = policy(&db.backend_toml(), &["ada"], &room_for(1));
+    let dir = Workdir::new(&text.replace("sqlite:", "sqlite:books/"));
+    let out = dir.noisegate(&["check"]).await;
+    let folder = dir.path().join("books");
+    for part in [
+        format!("the folder of the ledger, {}, is not there", folder.display()),
+        format!("install -d -m 0700 {}", folder.display()),
+    ] {
+        assert!(!out.status.success() && out.stderr.contains(&part), "{out:?}");
+    }
+    std::fs::create_dir(&folder).unwrap();
+    assert!(dir.noisegate(&["check"]).await.status.success());
+    assert!(dir.noisegate(&["budget", "create"]).await.status.success());
+    assert!(dir.noisegate(&["check"]).await.status.success());
+}
+
+/// Warnings can be mended; what is as it is stands below the summary.
+#[tokio::test]
+async fn what_nothing_mends_is_a_note() {
+    let db = bikes().await;
+    let text = policy(&db.backend_toml(), &["ada"], &room_for(1));
+    let dir = Workdir::new(&text.replace("minutes = { range = [0, 240] }", "minutes = {}"));
+    let out = dir.noisegate(&["check"]).await;
+    let (before, after) = out.stdout.split_once("policy ok").unwrap();
+    let said = "nobody can ask for a sum or an average of minutes in \"trips\"";
+    assert!(out.status.success() && !before.contains(said), "{out:?}");
+    assert!(after.lines().any(|l| l.starts_with("note: ") && l.ends_with(said)), "{out:?}");
+}

@@ -16,6 +16,8 @@ pub struct Reopened {
     pub schema_changed: bool,
     /// Warnings: allowed, but probably not meant.
     pub warnings: Vec<String>,
+    /// Notes: nothing mends them.
+    pub notes: Vec<String>,
 }
 
 /// History of the policy in force.
@@ -31,13 +33,13 @@ pub struct History {
 
 impl History {
     /// Of the first policy.
-    pub(in crate::gateway) fn begun(warnings: &[String]) -> Self {
-        Self { since: now(), warnings: warnings.to_vec(), before: None }
+    pub(in crate::gateway) fn begun(warnings: Vec<String>) -> Self {
+        Self { since: now(), warnings, before: None }
     }
 
     /// Of the policy that takes the place of `old`. One that changes nothing has the history of the other.
     pub(in crate::gateway) fn followed(&self, old: &Policy, reopened: &Reopened) -> Self {
-        let warnings = reopened.warnings.clone();
+        let warnings = [reopened.warnings.as_slice(), &reopened.notes].concat();
         if reopened.changed.is_empty() && !reopened.schema_changed {
             return Self { warnings, ..self.clone() };
         }

@@ -17,7 +17,7 @@ use bigdecimal::BigDecimal;
 use emit::synthetic::Sizes;
 use ledger::{Ledger, LedgerError, Terms};
 use persons::Secret;
-use policy::{LedgerLocation, Policy, PolicyErrors, Privacy, RawPolicy};
+use policy::{LedgerLocation, Policy, PolicyError, PolicyErrors, Privacy, RawPolicy};
 use std::sync::Arc;
 
 /// Why the gateway does not open. For the owner.
@@ -77,6 +77,8 @@ pub struct Checked {
     pub policy: Policy,
     /// Warnings: allowed, but probably not meant.
     pub warnings: Vec<String>,
+    /// Notes: as it is, and nothing mends it. Owners and auditors read them; no log repeats them.
+    pub notes: Vec<String>,
     /// The policy's reach in the database.
     pub reached: Reached,
     backend: Arc<Backend>,
@@ -142,10 +144,26 @@ impl Checked {
         let views = super::views::columns(&policy, &backend).await.map_err(OpenError::View)?;
         policy.views.iter_mut().zip(views).for_each(|(view, columns)| view.columns = columns);
         let reached = Reached::of(backend.database(), &policy, reader).await.map_err(OpenError::Schema)?;
-        let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+        let (notes, warnings): (Vec<_>, Vec<_>) = warnings.iter().partition(|w| w.note);
+        let texts = |of: Vec<&PolicyError>| of.into_iter().map(ToString::to_string).collect::<Vec<_>>();
+        let (notes, mut warnings) = (texts(notes), texts(warnings));
         warnings.extend_from_slice(backend.warnings());
+        warnings.extend(
+            backend.needless_rights(reader, &named(true), &named(false)).await.map_err(OpenError::Schema)?,
+        );
         warnings.extend(row_triggers(reader, &policy).await.map_err(OpenError::Schema)?);
-        Ok(Self { policy, warnings, reached, backend, passthrough, collecting, analysers, secrets, tables })
+        Ok(Self {
+            policy,
+            warnings,
+            notes,
+            reached,
+            backend,
+            passthrough,
+            collecting,
+            analysers,
+            secrets,
+            tables,
+        })
     }
 }
 
@@ -224,7 +242,7 @@ impl Gateway {
         kept: Kept,
     ) -> Result<Arc<Self>, OpenError> {
         let store = Store::new(&checked.policy.cache).map_err(OpenError::CacheKey)?;
-        let history = History::begun(&checked.warnings);
+        let history = History::begun([checked.warnings.as_slice(), &checked.notes].concat());
         if let Some(crashes) = kept.crashes.clone() {
             checked.backend.tell_of_crashes(Box::new(move || Box::new(crashes.witness())));
         }
@@ -265,6 +283,7 @@ impl Gateway {
             restart: reloaded.restart,
             schema_changed: !self.fingerprints.same(&checked.tables),
             warnings: std::mem::take(&mut checked.warnings),
+            notes: std::mem::take(&mut checked.notes),
         };
         Ok((checked, reopened))
     }

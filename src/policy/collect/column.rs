@@ -55,6 +55,17 @@ pub(super) fn column(name: At<String>, section: &Section<'_, '_>, f: &mut Findin
         section.missing("epsilon", "epsilon = 1.0", f);
     }
     let epsilon = budget::epsilon(section, f);
+    if let Some(e) = epsilon.as_ref().filter(|e| budget::promises_little(&e.value)) {
+        let what = format!(
+            "epsilon = {} keeps nearly every report as it was said",
+            e.value.normalized().to_plain_string()
+        );
+        f.warn(
+            &e.span,
+            what,
+            "usual values are from 0.5 to 4; at 20, one yes or no in 480 million is turned round",
+        );
+    }
     let missing = section.boolean("missing", f).is_some_and(|b| b.value);
     let values = values(section, kind?, f);
     let other = section.string("other", "other = \"other\"", f);

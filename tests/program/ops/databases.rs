@@ -209,7 +209,18 @@ async fn rule_52_policies_of_one_database_share_their_books() {
         text.replace("riders.rider_id", "members.member_id") + members
     };
     let dearer = |text: String| text.replace("epsilon = 5.0", "epsilon = 6.0");
-    let payer = |text: String| text.replace("riders.rider_id", "members.member_id") + members;
+    let payer = |text: String| {
+        let text = text
+            .replace(
+                "[table.riders]\nunit_column = \"rider_id\"",
+                "[table.riders]\nunit_path = \"rider_id -> members.member_id\"",
+            )
+            .replace(
+                "[table.trips]\nunit_column = \"rider_id\"",
+                "[table.trips]\nunit_path = \"rider_id -> riders.rider_id\"",
+            );
+        text.replace("unit = \"riders.rider_id\"", "unit = \"members.member_id\"") + members
+    };
     for (books, why, change) in [
         ("two.db", "write [ledger] and every [[budget]] as in", &(|text| text) as &dyn Fn(String) -> String),
         ("two.db", "rows of journeys are those of trips", &parent),

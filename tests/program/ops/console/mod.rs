@@ -321,9 +321,9 @@ async fn the_policy_is_shown_in_words_with_its_warnings_and_what_a_reload_has_ch
     ] {
         assert!(page.body.contains(said), "{said} in {}", page.body);
     }
-    // Warnings are those of `check`.
+    // Warnings and notes are those of `check`.
     let checked = dir.noisegate(&["check"]).await;
-    let warning = checked.stdout.lines().find_map(|l| l.strip_prefix("warning: "));
+    let warning = checked.stdout.lines().find_map(|l| l.strip_prefix("note: "));
     let warning = warning.unwrap_or_else(|| panic!("{checked:?}"));
     let warned = page.body.split_once("Allowed, but probably not meant").expect("warnings").1;
     let (_, said) = warning.split_once(": ").unwrap();
