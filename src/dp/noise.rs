@@ -41,8 +41,7 @@ impl Noise {
     pub fn error95(&self) -> f64 {
         match self.steps {
             0 | 1 => self.steps95(),
-            // Rounding takes it half a number further, at most.
-            steps => self.steps95() / f64::from(steps) + 0.5,
+            steps => libm::ceil(self.steps95() / f64::from(steps)),
         }
     }
 

@@ -345,10 +345,10 @@ pub(crate) fn bound(
         let n = u32::try_from(domain.listed()?).ok()?.checked_add(u32::from(*with_null))?;
         size.checked_mul(n)
     });
-    let groups = if keys.is_empty() {
-        Groups::Only
-    } else if settings.question {
+    let groups = if settings.question {
         Groups::Each
+    } else if keys.is_empty() {
+        Groups::Only
     } else if proven == Some(1) {
         Groups::OneRow
     } else if keys.iter().all(|k| k.scalar.looks_only_at(&source.rows.settled)) {

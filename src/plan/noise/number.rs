@@ -63,6 +63,8 @@ impl Cut {
                 let slope = slope.negated();
                 Self { below: self.above.times(&slope), above: self.below.times(&slope) }
             }
+            // Of a slope that nobody knows yet, either end may be the other.
+            Real::Text(_) if self.below.is_unknown() || self.above.is_unknown() => Self::UNKNOWN,
             Real::Text(_) => {
                 let (up, down) = (slope.positive(), slope.negated().positive());
                 let both = |by: &Real, other: &Real| up.times(by).plus(&down.times(other));

@@ -19,6 +19,7 @@ impl Real {
     pub fn times(&self, other: &Self) -> Self {
         match (self, other) {
             (Self::Known(a), Self::Known(b)) => Self::Known(a * b),
+            (Self::Known(a), _) | (_, Self::Known(a)) if a.is_nan() => Self::Known(f64::NAN),
             (Self::Known(0.0), _) | (_, Self::Known(0.0)) => Self::Known(0.0),
             (Self::Known(1.0), x) | (x, Self::Known(1.0)) => x.clone(),
             (a, b) => Self::Text(format!("({} * {})", a.text(), b.text())),
@@ -30,6 +31,8 @@ impl Real {
         match (self, other) {
             (Self::Known(a), Self::Known(b)) => Self::Known(a + b),
             (Self::Known(0.0), x) | (x, Self::Known(0.0)) => x.clone(),
+            // A sum with what nobody knows is unknown.
+            (Self::Known(a), _) | (_, Self::Known(a)) if a.is_nan() => Self::Known(f64::NAN),
             (a, b) => Self::Text(format!("({} + {})", a.text(), b.text())),
         }
     }
