@@ -17,6 +17,7 @@ mod cookbook;
 mod explain;
 mod extended;
 mod hints;
+mod honest;
 mod intervals;
 mod joins;
 mod leaks;

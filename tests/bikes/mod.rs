@@ -34,7 +34,7 @@ const QUESTIONS: usize = 3;
 mod straight;
 /// The library's own seeded generator, which is compiled for tests alone and so is not in the library that they link.
 #[path = "../../src/dp/testing.rs"]
-mod testing;
+pub mod testing;
 #[path = "../worst/mod.rs"]
 mod worst;
 
@@ -197,7 +197,7 @@ impl Bikes {
         self.plan.max_groups = 60;
         self.plan.max_rows = 60;
         for t in &mut self.policy.tables {
-            t.max_rows = None;
+            (t.max_rows, t.max_total_rows, t.cut_rows) = (None, None, None);
         }
         self
     }

@@ -46,9 +46,7 @@ async fn recorded(lab: &mut Lab, text: &str, settings: &Settings, units: &[i64])
         let chosen = Settings { total_rows: Some(bound), ..settings.clone() };
         all.push(lab.plan(text, &chosen).await.unwrap_or_else(|e| panic!("{text}, {bound}: {e:?}")));
         let last = all.last().unwrap();
-        let most = |p: &Planned| {
-            p.plan.releases.iter().map(|r| r.bounding.rows()).max()
-        };
+        let most = |p: &Planned| p.plan.releases.iter().map(|r| r.bounding.rows()).max();
         assert!(most(last) <= Some(bound), "{text}: {bound}");
     }
     let mut n = 0;

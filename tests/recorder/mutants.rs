@@ -66,9 +66,10 @@ async fn wrong_claims_and_broken_fetches_are_caught() {
     let trips =
         "SELECT station, count(*), sum(minutes), count(DISTINCT rider_id) FROM trips GROUP BY station";
     let b = Bench::of(trips, false).await;
-    assert_eq!(b.claim.linf, [3, 720, 1]);
+    // A sum is in steps of 1/64.
+    assert_eq!(b.claim.linf, [3, 720 * 64, 1]);
     b.claims(|c| c.linf[0] -= 1, "changes by 3").await;
-    b.claims(|c| c.linf[1] /= 2, "changes by 720").await;
+    b.claims(|c| c.linf[1] /= 2, "changes by 46080").await;
     b.claims(|c| c.linf[2] = 0, "changes by 1").await;
     b.claims(|c| c.l0 -= 1, "groups change").await;
     b.texts("WHERE e.r <= 2", "", "groups change").await;
@@ -101,38 +102,35 @@ async fn values_that_are_not_bounded_are_caught() {
 async fn rows_that_are_spread_too_wide_are_caught() {
     let text = "SELECT station, sum(minutes) FROM trips GROUP BY station";
     let by = |mechanism| Settings { mechanism, ..settings(2, 3) };
-    // Six in all, of which three in one group: what is charged rests on both (soundness rule 47).
+    // Six in all, which may be in one group, in steps of 1/64.
+    let most = 6 * 64 * 240;
     let b = Bench::with(text, false, &by(Preference::Laplace)).await;
-    assert_eq!((b.claim.linf[0] * 2, b.claim.all[0]), (b.claim.all[0], 6 * 240));
+    assert_eq!((b.claim.linf[0], b.claim.all[0]), (most, most));
     b.claims(|c| c.all[0] /= 4, "changes add up to").await;
     b.claims(|c| c.linf[0] /= 2, "changes by").await;
-    b.texts("LEAST(3, CASE", "LEAST(6, CASE", "changes by").await;
-    // Where ε is all that is counted, six may be in one group.
-    let pure = Settings { budgets: vec![("everyone".into(), Notion::Pure)], ..by(Preference::Laplace) };
-    let b = Bench::with(text, false, &pure).await;
-    assert_eq!((b.claim.linf[0], b.claim.all[0]), (6 * 240, 6 * 240));
-    b.claims(|c| c.linf[0] /= 2, "changes by").await;
     b.texts("> 6 THEN", "> 6000 THEN", "changes by").await;
-    b.texts("OVER w * 6 /", "OVER w * 12 /", "changes by").await;
+    b.texts("::pg_catalog.int8 * 384 /", "::pg_catalog.int8 * 768 /", "changes by").await;
     let b = Bench::with(text, false, &by(Preference::Gaussian)).await;
+    assert_eq!((b.claim.linf[0], b.claim.all[0]), (most, most * most));
     b.claims(|c| c.all[0] /= 4, "squares add up to").await;
-    b.texts("OVER v > 18 THEN", "OVER v > 1800000 THEN", "changes by").await;
-    b.texts("pg_catalog.sqrt(18 /", "pg_catalog.sqrt(36 /", "changes by").await;
+    b.texts("OVER v > 36 THEN", "OVER v > 3600000 THEN", "changes by").await;
+    b.texts("pg_catalog.sqrt(147456 /", "pg_catalog.sqrt(294912 /", "changes by").await;
 }
 
-/// Where all rows of a unit are bounded, their squares are by that and by how many count in a group.
+/// An owner's bound on all rows of a unit is that of every grouping.
 #[tokio::test]
-async fn squares_of_bounded_rows_that_add_up_to_more_are_caught() {
+async fn rows_above_an_owners_bound_are_caught() {
     let text = "SELECT surface, sum(km) FROM legs GROUP BY surface";
     let by = |mechanism| Settings { mechanism, ..settings(2, 3) };
-    // Four in a group and six in all: sums of shares up to 6, of their squares up to 24.
+    let most = 6 * 64 * 205;
     let b = Bench::with(text, false, &by(Preference::Laplace)).await;
-    b.texts("OVER w * 6 /", "OVER w * 7 /", "changes add up to").await;
+    assert_eq!(b.claim.all[0], most);
+    b.texts("::pg_catalog.int8 * 384 /", "::pg_catalog.int8 * 448 /", "changes by").await;
     let b = Bench::with(text, false, &by(Preference::Gaussian)).await;
-    assert_eq!(b.claim.all[0], 24 * 205 * 205);
+    assert_eq!(b.claim.all[0], most * most);
     b.claims(|c| c.all[0] /= 4, "squares add up to").await;
-    b.texts("OVER v > 24 THEN", "OVER v > 240000 THEN", "changes by").await;
-    b.texts("pg_catalog.sqrt(24 /", "pg_catalog.sqrt(36 /", "squares add up to").await;
+    b.texts("OVER v > 36 THEN", "OVER v > 360000 THEN", "changes by").await;
+    b.texts("pg_catalog.sqrt(147456 /", "pg_catalog.sqrt(221184 /", "changes by").await;
 }
 
 #[tokio::test]
@@ -234,7 +232,7 @@ async fn a_path_without_a_key_is_caught() {
 async fn rows_that_a_join_multiplies_are_caught() {
     let b =
         Bench::of("SELECT count(*) FROM riders r LEFT JOIN trips t ON t.rider_id = r.rider_id", false).await;
-    b.texts("LEAST(c.n0, 3)", "c.n0", "changes by 100").await;
+    b.texts("LEAST(c.n0, 6)", "c.n0", "changes by 100").await;
     let b = Bench::bounded("SELECT count(*) FROM riders r JOIN slots x USING (rider_id)", false, 30).await;
     assert_eq!(b.claim.linf, [5]);
     b.claims(|c| c.linf[0] = 1, "changes by 5").await;

@@ -26,8 +26,8 @@ const QUESTIONS: &[(&str, &str, bool)] = &[
 
 /// Statements about the first groups by a number; all of them chosen where the number is a count.
 pub const FIRST: &[&str] = &[
-    "SELECT station, count(*) FROM trips GROUP BY 1 ORDER BY 2 DESC LIMIT 1",
-    "SELECT extract(month FROM started_at), count(note) FROM trips GROUP BY 1 ORDER BY 2 DESC LIMIT 1",
+    "SELECT station, count(DISTINCT rider_id) FROM trips GROUP BY 1 ORDER BY 2 DESC LIMIT 1",
+    "SELECT extract(month FROM started_at), count(DISTINCT rider_id) FROM trips GROUP BY 1 ORDER BY 2 DESC LIMIT 1",
     "SELECT station, sum(zero) FROM trips GROUP BY 1 ORDER BY 2 DESC LIMIT 1",
     "SELECT extract(month FROM started_at), sum(zero) FROM trips GROUP BY 1 ORDER BY 2 DESC LIMIT 1",
 ];

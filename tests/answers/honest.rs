@@ -1,0 +1,241 @@
+//! Intervals that hold the truth: what bounds cut is inside of them, whatever a statement groups by.
+//!
+//! Exact integers are those of the very fetches, noise is drawn for them many times, and profiles are drawn, too. What is
+//! compared is the truth of the rows, and not the sum of what bounds leave of them.
+
+use crate::bikes::Bikes;
+use crate::bikes::testing::SeededRng;
+use crate::support;
+use noisegate::dp::profile::{BINS, ENDS, Histogram};
+use noisegate::dp::{DiscreteGaussian, Distribution, Noise, Ratio, Sensitivity};
+use noisegate::emit::fetch;
+use noisegate::plan::noise::quantile::Quantile;
+use noisegate::policy::{Measure, Measured};
+use std::collections::HashMap;
+use tokio_postgres::Client;
+
+/// 10,000 patients, of whom half have one or two admissions, one in a hundred 38 and more, and nobody more than 70. Those who
+/// have many come as emergencies more often, and to one ward most times.
+const HOSPITAL: &str = "
+    CREATE FUNCTION pick(a int, b int, salt text) RETURNS float8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
+        $$ SELECT (hashtextextended(salt, a::int8 * 1000 + b) & 1048575) / 1048576.0::float8 $$;
+    CREATE TABLE patients (patient_id int PRIMARY KEY);
+    INSERT INTO patients SELECT generate_series(1, 10000);
+    CREATE TABLE admissions (patient_id int NOT NULL REFERENCES patients, admitted date NOT NULL,
+        emergency bool NOT NULL, outcome text NOT NULL, ward int NOT NULL, cost int NOT NULL);
+    INSERT INTO admissions
+    SELECT p, date '2019-01-01' + (1826 * pick(p, i, 'day'))::int % 1826,
+        pick(p, i, 'emergency') < CASE WHEN n > 16 THEN 0.3 ELSE 0.1 END,
+        (ARRAY['home', 'transfer', 'died', 'left', 'other'])[1 + (5 * pick(p, i, 'outcome') ^ 2)::int % 5],
+        1 + CASE WHEN pick(p, i, 'other ward') < 0.3 THEN (12 * pick(p, i, 'ward'))::int ELSE p END % 12,
+        (100 / (0.01 + pick(p, i, 'cost')))::int
+    FROM (SELECT p, CASE WHEN x < 0.39 THEN 1 WHEN x < 0.56 THEN 2 WHEN x < 0.66 THEN 3 WHEN x < 0.71 THEN 4
+                WHEN x < 0.81 THEN 6 WHEN x < 0.86 THEN 8 WHEN x < 0.91 THEN 11 WHEN x < 0.93 THEN 15 WHEN x < 0.952 THEN 21
+                WHEN x < 0.981 THEN 29 WHEN x < 0.994 THEN 40 WHEN x < 0.999 THEN 56 ELSE 70 END AS n
+          FROM (SELECT p, pick(p, 0, 'rows') AS x FROM generate_series(1, 10000) AS p) AS u) AS u,
+        generate_series(1, n) AS i;
+    ANALYZE admissions;";
+
+fn rules(accounting: &str) -> String {
+    let delta = if accounting == "pure" { "" } else { "delta = 1e-6\n" };
+    format!(
+        "[privacy]\nunit = \"patients.patient_id\"\n[statement]\nepsilon = 0.1\n
+         [[budget]]\nname = \"all\"\naccounting = \"{accounting}\"\nepsilon = 1000\n{delta}
+         [table.patients]\nunit_column = \"patient_id\"\n
+         [table.admissions]\nunit_column = \"patient_id\"\ncolumns.admitted = {{ range = [2019-01-01, 2023-12-31] }}
+         columns.emergency = {{}}\ncolumns.outcome = {{ values = [\"home\", \"transfer\", \"died\", \"left\", \"other\"] }}
+         columns.ward = {{ range = [1, 12] }}\ncolumns.cost = {{ range = [0, 10000] }}\n"
+    )
+}
+
+/// Groupings of one total.
+const GROUPINGS: [&str; 7] = [
+    "SELECT count(*) AS n FROM admissions",
+    "SELECT emergency AS k, count(*) AS n FROM admissions GROUP BY emergency",
+    "SELECT outcome AS k, count(*) AS n FROM admissions GROUP BY outcome",
+    "SELECT extract(year FROM admitted) AS k, count(*) AS n FROM admissions GROUP BY 1",
+    "SELECT ward AS k, count(*) AS n FROM admissions GROUP BY ward",
+    "SELECT date_trunc('month', admitted) AS k, count(*) AS n FROM admissions GROUP BY 1",
+    "SELECT ward * 2 + emergency::int AS k, count(*) AS n FROM admissions GROUP BY 1",
+];
+
+/// A hospital, and what was asked of it without noise.
+struct Hospital {
+    bikes: Bikes,
+    client: Client,
+    histogram: Vec<i64>,
+    kept: HashMap<String, HashMap<String, f64>>,
+    rng: SeededRng,
+}
+
+/// How often intervals held: those of totals, and those of groups.
+#[derive(Clone, Copy, Debug, Default)]
+struct Held {
+    totals: u32,
+    of: u32,
+    groups: u32,
+    of_groups: u32,
+    /// Where nothing is said of what is cut.
+    groups_without: u32,
+}
+
+impl Held {
+    fn share(n: u32, of: u32) -> f64 {
+        f64::from(n) / f64::from(of.max(1))
+    }
+}
+
+impl Hospital {
+    async fn new(accounting: &str) -> Self {
+        let db = support::database(HOSPITAL).await;
+        let client = db.superuser().await;
+        client.batch_execute("SET TimeZone = 'UTC'").await.unwrap();
+        let rows = "SELECT n, count(*) FROM (SELECT count(*) AS n FROM admissions GROUP BY patient_id) AS u GROUP BY n";
+        let mut histogram = vec![0; BINS];
+        for row in client.query(rows, &[]).await.unwrap() {
+            let (n, units): (i64, i64) = (row.get(0), row.get(1));
+            histogram[ENDS.iter().position(|end| *end >= n.unsigned_abs()).unwrap()] += units;
+        }
+        let bikes = Bikes::over(db, &rules(accounting)).await;
+        Self { bikes, client, histogram, kept: HashMap::new(), rng: SeededRng::new(33) }
+    }
+
+    /// Measures a profile anew, with Gaussian noise of this ε.
+    fn profile(&mut self, epsilon: Ratio) {
+        let variance = Ratio::from_integer(1) / (epsilon * epsilon);
+        let noise = DiscreteGaussian::new(&variance).unwrap();
+        let mut drawn = |n: &i64| n + i64::try_from(noise.sample(&mut self.rng).unwrap()).unwrap();
+        let bins = self.histogram.iter().map(&mut drawn).collect();
+        let histogram = Histogram::new(bins, Distribution::Gaussian { variance }, epsilon).unwrap();
+        let policy = &mut self.bikes.policy;
+        let table = policy.tables.iter().find(|t| t.name == "admissions").unwrap();
+        let measured = Measured {
+            schema: table.schema.clone(),
+            table: table.name.clone(),
+            owner: policy.owner(table).unwrap(),
+            id: 1,
+            measured: 0,
+            valid_until: i64::MAX,
+            items: vec![(Measure::Rows, histogram)],
+        };
+        policy.with_profiles([&measured]);
+    }
+
+    /// Groups and their one number, of a text that has them as `k` and `column`.
+    async fn numbers(&mut self, sql: &str, column: &str) -> HashMap<String, f64> {
+        if let Some(kept) = self.kept.get(sql) {
+            return kept.clone();
+        }
+        let key = if column == "n" { "k" } else { "k0" };
+        let key = if sql.contains(&format!("AS {key}")) { format!("x.{key}::text") } else { "''".to_owned() };
+        let text = format!("SELECT {key}, x.{column}::float8 FROM ({sql}) AS x");
+        let found = self.client.query(&text, &[]).await.unwrap_or_else(|e| panic!("{e:?}: {text}"));
+        let found: HashMap<String, f64> =
+            found.iter().map(|r| (r.get::<_, Option<String>>(0).unwrap_or_default(), r.get(1))).collect();
+        self.kept.insert(sql.to_owned(), found.clone());
+        found
+    }
+
+    /// Draws the noise of a statement so often, and counts intervals that hold the truth.
+    async fn held(&mut self, sql: &str, draws: usize) -> Held {
+        let truth = self.numbers(sql, "n").await;
+        let plan = self.bikes.plan(sql).await.unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+        let [release] = plan.releases.as_slice() else { panic!("{sql}") };
+        let text = fetch::fetch(release, &self.bikes.policy).sql;
+        let exact = self.numbers(&text, "a0").await;
+        assert!(truth.keys().all(|k| exact.contains_key(k)), "{truth:?} {exact:?}");
+        let (noise, quantile) = (&release.spec.aggregates[0], Quantile::of(950_000));
+        let known = release.drawn().noise(0);
+        let half = |n: f64| quantile.half_width(known.variance * n, known.fourth * n, None);
+        let groups = exact.len() as f64;
+        // What units lose over groups, by the norm of the noise.
+        let root =
+            if matches!(noise.distribution, Distribution::Gaussian { .. }) { groups.sqrt() } else { 1.0 };
+        let mut held = Held::default();
+        let sampler = noise.sampler().unwrap();
+        for _ in 0..draws {
+            let drawn = sampler.draw(exact.len(), &mut self.rng).unwrap();
+            let mut total = 0.0;
+            for ((key, steps), drawn) in exact.iter().zip(drawn) {
+                let told = noise.number(*steps as i128 + drawn) as f64;
+                let truth = truth.get(key).copied().unwrap_or(0.0);
+                let (low, high) = (told - half(1.0) - known.below, told + half(1.0) + known.above);
+                held.groups += u32::from(low <= truth && truth <= high);
+                held.groups_without += u32::from((truth - told).abs() <= half(1.0));
+                held.of_groups += 1;
+                total += told;
+            }
+            let truth: f64 = truth.values().sum();
+            let (low, high) = (total - half(groups), total + half(groups) + root * known.above);
+            held.totals += u32::from(low <= truth && truth <= high);
+            held.of += 1;
+        }
+        held
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_total_whatever_the_grouping() {
+    for accounting in ["zcdp", "pure"] {
+        let mut hospital = Hospital::new(accounting).await;
+        for sql in GROUPINGS {
+            let mut all = Held::default();
+            for _ in 0..10 {
+                hospital.profile(Ratio::new(1, 10));
+                let held = hospital.held(sql, 20).await;
+                all = Held { totals: all.totals + held.totals, of: all.of + held.of, ..all };
+            }
+            // Of 200, three standard errors below 94 %.
+            let share = Held::share(all.totals, all.of);
+            assert!(share >= 0.89, "{accounting}, {sql}: {share}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn intervals_hold_the_truth() {
+    for (accounting, epsilon) in [("zcdp", (1, 10)), ("zcdp", (1, 1)), ("pure", (1, 10)), ("pure", (1, 1))] {
+        let mut hospital = Hospital::new(accounting).await;
+        hospital.bikes.plan.epsilon = Ratio::new(epsilon.0, epsilon.1);
+        for sql in GROUPINGS {
+            let (mut held, mut of) = (0, 0);
+            for _ in 0..10 {
+                hospital.profile(Ratio::new(1, 10));
+                let one = hospital.held(sql, 30).await;
+                (held, of) = (held + one.groups, of + one.of_groups);
+            }
+            let share = Held::share(held, of);
+            assert!(share >= 0.91, "{accounting}, {epsilon:?}, {sql}: {share}");
+        }
+    }
+}
+
+/// Were what a bound cuts left out, most intervals would hold something else than the truth; the test above would find it.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_interval_without_what_is_cut_is_caught() {
+    let mut hospital = Hospital::new("zcdp").await;
+    hospital.profile(Ratio::new(1, 10));
+    // The session's bound, which cuts much.
+    hospital.bikes.plan.chosen_rows = Some(8);
+    for sql in [GROUPINGS[0], GROUPINGS[1], GROUPINGS[2]] {
+        let held = hospital.held(sql, 100).await;
+        let (with, without) =
+            (Held::share(held.groups, held.of_groups), Held::share(held.groups_without, held.of_groups));
+        assert!(with >= 0.94 && without < 0.5, "{sql}: {with} {without}");
+    }
+    // Without a profile nobody knows how much.
+    for table in &mut hospital.bikes.policy.tables {
+        table.profile = None;
+    }
+    let plan = hospital.bikes.plan(GROUPINGS[0]).await.unwrap();
+    let noise = plan.releases[0].drawn().noise(0);
+    assert!(noise.below == 0.0 && noise.above.is_nan());
+}
+
+#[test]
+fn steps_are_rounded_to_the_nearest_row() {
+    let noise = Noise { steps: 64, ..Noise::new(Sensitivity::of_one(64), Distribution::None) };
+    for (steps, rows) in [(0, 0), (31, 0), (32, 1), (64, 1), (-32, 0), (-33, -1), (95, 1), (96, 2)] {
+        assert_eq!(noise.number(steps), rows, "{steps}");
+    }
+}
