@@ -197,7 +197,7 @@ impl Bikes {
         self.plan.max_groups = 60;
         self.plan.max_rows = 60;
         for t in &mut self.policy.tables {
-            (t.max_rows, t.max_total_rows, t.cut_rows) = (None, None, None);
+            (t.max_rows, t.max_total_rows, t.cut_rows) = (None, Some(60), None);
         }
         self
     }

@@ -8,7 +8,7 @@ use crate::rng::Rng;
 use crate::samples::Samples;
 use bigdecimal::{BigDecimal, ToPrimitive, Zero};
 use noisegate::plan::aggregates::{self, Average, CentredSum, Constant, Count, Sum};
-use noisegate::plan::{Output, PartKind, Release, Settings};
+use noisegate::plan::{Output, Part, PartKind, Release, Settings};
 use noisegate::sql::ast::{Body, ExprKind};
 use postgres_types::Type;
 use std::collections::HashMap;
@@ -118,14 +118,20 @@ fn agree(planned: &Planned, release: &Release, rows: &Rows, truth: &[Row]) -> Re
         .first()
         .map(|r| keys.iter().map(|i| (place(i), r.columns()[*i].type_().clone())).collect())
         .unwrap_or_default();
-    let mut fetched: HashMap<Vec<String>, &[i128]> = HashMap::new();
+    let mut fetched: HashMap<Vec<String>, Vec<i128>> = HashMap::new();
     for (key, integers) in &rows.0 {
         let key = key
             .iter()
             .enumerate()
             .map(|(i, raw)| canonical(types.get(&i).unwrap_or(&Type::TEXT), raw.clone()));
         let parts = &integers[usize::from(release.spec.selection.is_some())..];
-        fetched.insert(key.collect(), parts);
+        // Nothing is scaled here: steps are whole numbers.
+        let whole = |(n, p): (&i128, &Part)| {
+            let steps = i128::from(release.bounding.steps(&p.kind));
+            assert_eq!(n % steps, 0, "{n} steps");
+            n / steps
+        };
+        fetched.insert(key.collect(), parts.iter().zip(&release.parts).map(whole).collect());
     }
     let mut cells = 0;
     for row in truth {
@@ -140,7 +146,7 @@ fn agree(planned: &Planned, release: &Release, rows: &Rows, truth: &[Row]) -> Re
             cells += 1;
             let expected = value(row, i);
             let float = matches!(*row.columns()[i].type_(), Type::FLOAT4 | Type::FLOAT8);
-            same(release, output, parts, expected.as_ref(), float)
+            same(release, output, &parts, expected.as_ref(), float)
                 .map_err(|e| format!("column {i} of group {key:?}: {e}, and PostgreSQL says {expected:?}"))?;
         }
     }

@@ -328,11 +328,11 @@ async fn a_narrower_question_is_told_of_wider_noise_and_may_pay_for_less() {
     let shown =
         told(&format!("{narrow}; EXPLAIN {narrow}; SET noisegate.cache = best; EXPLAIN {narrow};")).await;
     assert_eq!(world.paid().await, 1, "nothing of this is paid for");
-    let wider = "nothing was spent; its noise is 2.00 times as wide as that of a fresh answer";
+    let wider = "nothing was spent; its noise is 2 times as wide as that of a fresh answer";
     assert!(shown.contains(wider), "{shown}");
     assert!(shown.contains("SET noisegate.cache = best pays for a fresh answer"), "{shown}");
     let (free, paying) = shown.split_once("\nSET\n").unwrap();
-    let kept = "This costs nothing: it is answered from an earlier release; its noise is 2.00 times as wide";
+    let kept = "This costs nothing: it is answered from an earlier release; its noise is 2 times as wide";
     assert!(free.contains(kept) && !paying.contains("This costs nothing"), "{shown}");
     // Paid for once, and then it is the answer to all who ask.
     c.simple_query("SET noisegate.cache = BEST").await.unwrap();
