@@ -408,7 +408,7 @@ async fn rule_14_a_units_share_is_within_its_bound_after_scaling() {
     assert_eq!(limits, [300, 60, 3]);
     // Scaling cuts towards zero and cannot pass the bound; the text does not rest on that.
     let fetch = &b.ask(sql).await.unwrap().fetches[0].sql;
-    for ends in ["ELSE e.s0 * 64 END, e.m0 * (-100)), e.m0 * 100)", "* 64 END, e.m1 * (-20)), e.m1 * 20)"] {
+    for ends in ["ELSE e.s0 * 64 END, e.m1 * (-100)), e.m1 * 100)", "* 64 END, e.m2 * (-20)), e.m2 * 20)"] {
         assert!(fetch.contains(ends), "{fetch}");
     }
     let mut seen = 0;

@@ -125,12 +125,12 @@ async fn rows_above_an_owners_bound_are_caught() {
     let most = 6 * 64 * 205;
     let b = Bench::with(text, false, &by(Preference::Laplace)).await;
     assert_eq!(b.claim.all[0], most);
-    b.texts("::pg_catalog.int8 * 384 /", "::pg_catalog.int8 * 448 /", "changes by").await;
+    b.texts("::pg_catalog.int8 * 384 /", "::pg_catalog.int8 * 448 /", "changes add up to").await;
     let b = Bench::with(text, false, &by(Preference::Gaussian)).await;
     assert_eq!(b.claim.all[0], most * most);
     b.claims(|c| c.all[0] /= 4, "squares add up to").await;
     b.texts("OVER v > 36 THEN", "OVER v > 360000 THEN", "changes by").await;
-    b.texts("pg_catalog.sqrt(147456 /", "pg_catalog.sqrt(221184 /", "changes by").await;
+    b.texts("pg_catalog.sqrt(147456 /", "pg_catalog.sqrt(221184 /", "squares add up to").await;
 }
 
 #[tokio::test]
