@@ -389,8 +389,9 @@ impl Ledger {
     }
 
     /// The latest profile of each table.
-    pub async fn profiles(&self) -> Result<Vec<Measured>, Refusal> {
-        self.edit(|books, _| Ok((books.profiles(), None))).await
+    pub async fn profiles(&self) -> Result<Vec<Measured>, LedgerError> {
+        let profiles = self.edit(|books, _| Ok((books.profiles(), None))).await;
+        profiles.map_err(|e| LedgerError::Impossible(e.to_string()))
     }
 
     /// Writes down what was measured of a table's units, and which entries paid for it. Gives it with the number of its entry.
@@ -414,7 +415,8 @@ impl Ledger {
             Ok(((), Some(Entry::new(at, Body::Profile(entry)))))
         })
         .await?;
-        let noted = self.profiles().await?.into_iter().find(|p| (&p.schema, &p.table) == (&key.0, &key.1));
+        let noted = self.edit(|books, _| Ok((books.profiles(), None))).await?;
+        let noted = noted.into_iter().find(|p| (&p.schema, &p.table) == (&key.0, &key.1));
         noted.ok_or_else(|| Refusal::Unavailable("the profile was not written".into()))
     }
 
