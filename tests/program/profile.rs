@@ -1,18 +1,17 @@
 //! `noisegate profile`: how many rows units have is measured once, paid for by everybody, kept, and planned by.
 
 use crate::city::{self, PASSWORD, rows};
-use crate::support::{TestDb, Workdir, connect};
+use crate::support::{TestDb, Workdir, connect, database};
 
-/// 270 riders with 3 trips, and 30 with 40; each trip has two legs.
+/// 210 riders with 3 trips, and 30 each with 6, 14 and 40; each trip has two legs.
 const TRIPS: &str = "
     DELETE FROM trips; DELETE FROM riders;
     INSERT INTO riders SELECT i, 1980, 'day', 'City 1', 'x' FROM generate_series(1000, 1299) AS i;
     INSERT INTO trips
     SELECT row_number() OVER (), i, '2024-05-05', 'Station 1', 30, 12.5, NULL, 1 FROM generate_series(1000, 1299) AS i,
-           generate_series(1, CASE WHEN i < 1270 THEN 3 ELSE 40 END);
+           generate_series(1, CASE WHEN i < 1210 THEN 3 WHEN i < 1240 THEN 6 WHEN i < 1270 THEN 14 ELSE 40 END);
     CREATE TABLE legs (leg_id int PRIMARY KEY, trip_id int NOT NULL REFERENCES trips);
-    INSERT INTO legs SELECT row_number() OVER (), trip_id FROM trips, generate_series(1, 2);
-    GRANT SELECT ON legs TO PUBLIC;";
+    INSERT INTO legs SELECT row_number() OVER (), trip_id FROM trips, generate_series(1, 2);";
 
 const BUDGETS: &str = "[statement]\nepsilon = 0.1
     [[budget]]\nname = \"everyone\"\naccounting = \"zcdp\"\nepsilon = 60\ndelta = 1e-6
@@ -20,8 +19,7 @@ const BUDGETS: &str = "[statement]\nepsilon = 0.1
     [[budget]]\nname = \"own\"\nper = \"user\"\naccounting = \"zcdp\"\nepsilon = 1\ndelta = 1e-6\n";
 
 async fn world(more: &str, budgets: &str) -> (TestDb, Workdir) {
-    let db = city::bikes().await;
-    db.execute(TRIPS).await;
+    let db = city::published(database(&[city::DATA, TRIPS].concat()).await).await;
     let policy = city::policy(&db.backend_toml(), &["ada"], budgets).replacen(
         "[table.trips]\n",
         &format!("[table.trips]\n{more}columns.trip_id = {{}}\n"),
@@ -106,8 +104,7 @@ async fn a_running_proxy_measures_and_plans_by_it() {
     assert!(
         dir.noisegate(&["profile", "--epsilon", "1", "--yes", "--table", "trips"]).await.status.success()
     );
-    gate.send("TERM").await;
-    gate.ended("TERM").await;
+    assert!(gate.signal("TERM").await.success());
     let gate = dir.serve_again().await;
     let ada = connect(&gate.url("ada", PASSWORD, "bikes")).await;
     let prices = rows(&ada, "SELECT price FROM noisegate.bounds WHERE measured IS NOT NULL ORDER BY 1").await;
@@ -149,7 +146,7 @@ async fn without_a_proxy_the_command_measures_by_itself() {
     let debits = all.iter().filter(|line| line.contains(" from everyone, statement ")).count();
     assert_eq!(debits, 2, "{all:?}");
     assert!(all.iter().any(|line| line.contains("Gaussian noise of variance")), "{all:?}");
-    let gate = dir.serve().await;
+    let gate = dir.serve_again().await;
     let ada = connect(&gate.url("ada", PASSWORD, "bikes")).await;
     let sql = "SELECT h, kappa, valid_until - measured FROM noisegate.bounds WHERE measured IS NOT NULL";
     let told = rows(&ada, sql).await.unwrap();

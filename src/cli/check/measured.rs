@@ -1,6 +1,6 @@
 //! What `noisegate check` says of profiles: what bounds cut of each private table, or that nobody knows.
 
-use crate::cli::profile;
+use crate::cli::profile::text::{self, day};
 use crate::gateway::measuring::measurable;
 use policy::{Measure, Policy, Profile, Table};
 use std::fmt::Write as _;
@@ -45,24 +45,18 @@ pub fn summary(policy: &Policy) -> String {
 
 fn line(table: &Table, profile: &Profile, policy: &Policy) -> String {
     let (from, to) = (day(profile.measured), day(profile.valid_until));
-    let mut text = format!("  bounds    {}: measured {from}, valid until {to}", table.name);
+    let mut line = format!("  bounds    {}: measured {from}, valid until {to}", table.name);
     if let Some(item) = table.item(Measure::Rows) {
-        let told = profile::text::told(item, &policy.statement.epsilon, table.most_rows.is_some());
-        let _ = write!(text, "; {told}");
+        let told = text::told(item, &policy.statement.epsilon, table.most_rows.is_some());
+        let _ = write!(line, "; {told}");
     }
-    text + "\n"
+    line + "\n"
 }
 
 /// Microseconds since 1970.
 fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
-}
-
-/// The day of a moment.
-fn day(micros: i64) -> String {
-    let text = ledger::time(micros);
-    text.split_once(' ').map_or(text.clone(), |(day, _)| day.to_owned())
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ pub fn found(id: u64, profile: &schema::Profile, most_rows: Option<u32>) -> Resu
     let mut out = format!(
         "{}: measured, and kept as entry {id} of the ledger; valid until {}",
         read.table,
-        ledger::time(read.valid_until)
+        day(read.valid_until)
     );
     for (of, histogram) in &read.items {
         let (tail, z) = (histogram.tail(most_rows), z(histogram));
@@ -75,6 +75,12 @@ pub fn found(id: u64, profile: &schema::Profile, most_rows: Option<u32>) -> Resu
         }
     }
     Ok(out)
+}
+
+/// The day of a moment, in microseconds since 1970.
+pub fn day(micros: i64) -> String {
+    let text = ledger::time(micros);
+    text.split_once(' ').map_or(text.clone(), |(day, _)| day.to_owned())
 }
 
 /// Standard errors of half an interval of noise as the profile's.
@@ -175,7 +181,7 @@ mod tests {
         let said = found(7, &profile.written(), None).unwrap();
         assert_eq!(
             said,
-            "admissions: measured, and kept as entry 7 of the ledger; valid until 1970-04-01 00:00:00\n  \
+            "admissions: measured, and kept as entry 7 of the ledger; valid until 1970-04-01\n  \
              rows: what follows is true of rows up to 128 of each unit (H); at most 82 units have more (κ, 95 %), and what \
              these have beyond 128 is counted nowhere\n  \
              at epsilon 0.1 at most 96 rows of a unit count: that cuts at most 717 rows of any group\n  \
