@@ -3,6 +3,7 @@
 
 mod collected;
 mod ledger_folder;
+mod measured;
 pub mod prepare;
 
 use super::args::Either;
@@ -13,7 +14,7 @@ use super::serve::databases::agree;
 use super::snapshot;
 use crate::gateway::{Checked, Reached};
 use policy::{self, Budget, Given, Policy, Privacy, RawPolicy, Scope, Table};
-use schema::{Schema, differences};
+use schema::{Schema, Snapshot, differences};
 use std::error::Error;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -59,7 +60,7 @@ pub async fn run(command: &Command) -> Result<(), Box<dyn Error>> {
 enum Known {
     Database(Schema, Connected),
     /// A snapshot, and a line that says so.
-    Snapshot(Schema, String),
+    Snapshot(Box<Snapshot>, String),
 }
 
 /// The summary of a policy, or its mistakes; of a folder of policies, all of them, and what they must have in common.
@@ -108,7 +109,7 @@ async fn one(args: &Args) -> Result<(String, Policy, Option<Reached>), String> {
         .map_err(|e| format!("{}tables and columns were not checked: {e}", mistakes()))?;
     let (schema, said) = match &known {
         Known::Database(schema, _) => (schema, String::new()),
-        Known::Snapshot(schema, said) => (schema, format!("warning: {said}\n")),
+        Known::Snapshot(snapshot, said) => (&snapshot.schema, format!("warning: {said}\n")),
     };
     let checked = raw.check_with_warnings(schema);
     let mut text = said;
@@ -127,7 +128,7 @@ async fn one(args: &Args) -> Result<(String, Policy, Option<Reached>), String> {
     // The books are where the proxy is, and a policy that is asked offline may be read elsewhere.
     let books = if args.offline { None } else { raw.ledger().and_then(ledger_folder::mistake) };
     let with_books = |said: String| books.iter().fold(said, |said, books| format!("{said}\n{books}"));
-    let (policy, warnings) = checked.map_err(|e| with_books(format!("{text}{e}")))?;
+    let (mut policy, warnings) = checked.map_err(|e| with_books(format!("{text}{e}")))?;
     let (warnings, notes, reached) = match &known {
         // What `serve` would do, by the very function: it cannot refuse what is right here, nor warn of more.
         Known::Database(..) => {
@@ -146,6 +147,17 @@ async fn one(args: &Args) -> Result<(String, Policy, Option<Reached>), String> {
     if let Some(books) = books {
         return Err(text + &books);
     }
+    let measured = match &known {
+        Known::Database(..) => snapshot::measured(&policy.ledger),
+        Known::Snapshot(snapshot, _) => Ok(snapshot::profiles(snapshot)),
+    };
+    match measured {
+        Ok(measured) => policy.with_profiles(&measured),
+        Err(why) => {
+            let _ = writeln!(text, "warning: the ledger does not say what was measured of units: {why}");
+        }
+    }
+    text.push_str(&measured::warnings(&policy, &args.policy));
     text.push_str(&summary(&policy).map_err(|e| format!("{text}{e}"))?);
     for note in notes {
         let _ = write!(text, "\nnote: {note}");
@@ -179,7 +191,10 @@ async fn by_schema(
     let args = Args { policy: file.to_owned(), write_schema: false, offline };
     let backend = raw.backend().ok_or_else(|| policy::PolicyErrors(raw.mistakes()).to_string())?;
     let known = known(&args, backend).await?;
-    let (Known::Database(schema, _) | Known::Snapshot(schema, _)) = &known;
+    let schema = match &known {
+        Known::Database(schema, _) => schema,
+        Known::Snapshot(snapshot, _) => &snapshot.schema,
+    };
     let (policy, warnings) = raw.check_with_warnings(schema).map_err(|e| e.to_string())?;
     Ok((policy, warnings.iter().map(ToString::to_string).collect(), known))
 }
@@ -188,7 +203,7 @@ async fn known(args: &Args, backend: &policy::Backend) -> Result<Known, String> 
     let snapshot = |why: &str| {
         let found = snapshot::read(&backend.schema, &args.policy)?;
         let said = format!("{why}; checked against the {}", snapshot::describe(&backend.schema, &found));
-        Ok(Known::Snapshot(found.schema, said))
+        Ok(Known::Snapshot(Box::new(found), said))
     };
     if args.offline {
         return snapshot("the database was not asked");
@@ -259,6 +274,7 @@ fn summary(policy: &Policy) -> Result<String, String> {
         let columns: Vec<&str> = t.columns.iter().map(|c| c.name.as_str()).collect();
         let _ = writeln!(text, "  table     {}: {whose}; columns {}", t.name, columns.join(", "));
     }
+    text.push_str(&measured::summary(policy));
     text.push_str(&collected::summary(policy));
     for b in &policy.budgets {
         text.push_str(&budget(b, policy)?);

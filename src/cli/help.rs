@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 /// Commands in the order in which people need them.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Try it", &["demo"]),
-    ("Run it", &["init", "check", "serve", "ctl", "passwd"]),
+    ("Run it", &["init", "check", "profile", "serve", "ctl", "passwd"]),
     ("Ask", &["explain"]),
     ("Keep the books", &["budget", "report"]),
     ("Collect", &["collect"]),

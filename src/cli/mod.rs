@@ -18,6 +18,7 @@ mod offline;
 pub mod passwd;
 pub mod postgres_copy;
 mod print;
+pub mod profile;
 pub mod report;
 pub mod serve;
 mod snapshot;
@@ -49,6 +50,8 @@ enum Command {
     Init(init::Args),
     /// Proves a policy against its database, or lists every mistake; prepares its tables.
     Check(check::Command),
+    /// Measures, once and for everybody, how many rows units have: by that bounds are chosen.
+    Profile(profile::Args),
     /// Serves a policy, or a folder of policies.
     Serve(serve::Args),
     /// Tells the proxy that serves a policy to read it again, or that the data is new.
@@ -95,6 +98,7 @@ pub fn main() -> ExitCode {
         Command::Demo(args) => block_on(demo::run(args)),
         Command::Init(args) => block_on(init::run(args)),
         Command::Check(command) => block_on(check::run(command)),
+        Command::Profile(args) => block_on(profile::run(args)),
         Command::Serve(args) => block_on(serve::run(args)),
         Command::Ctl(command) => block_on(ctl::run(command)),
         Command::Passwd(args) => passwd::run(args),

@@ -107,7 +107,8 @@ impl Offline {
         let raw = policy::load_elsewhere(file).map_err(|e| e.to_string())?;
         let backend = raw.backend().ok_or_else(|| policy::PolicyErrors(raw.mistakes()).to_string())?;
         let found = snapshot::read(&backend.schema, file)?;
-        let policy = raw.check(&found.schema).map_err(|e| e.to_string())?;
+        let mut policy = raw.check(&found.schema).map_err(|e| e.to_string())?;
+        policy.with_profiles(&snapshot::profiles(&found));
         let settings = settings(args, chosen, &policy, found.schema.server_version)?;
         let sizes = sizes(&policy, &found.sizes, &args.domain_size)?;
         Ok(Self { policy, settings, found, sizes })

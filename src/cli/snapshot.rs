@@ -3,9 +3,10 @@
 use super::database::{self, Connected};
 use super::file;
 use emit::{ident, table};
-use policy::{Given, Policy, Privacy};
+use ledger::{LedgerError, Owner};
+use policy::{Given, LedgerLocation, Measured, Policy, Privacy};
 use schema::time;
-use schema::{Schema, Size, Snapshot, SqlType, version};
+use schema::{NumberedProfile, Schema, Size, Snapshot, SqlType, version};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -43,14 +44,35 @@ pub async fn write(
     policy: Option<&Policy>,
     connected: &Connected,
 ) -> Result<Vec<String>, String> {
-    let (sizes, warnings) = match policy {
+    let (sizes, mut warnings) = match policy {
         Some(policy) => sizes(policy, connected).await,
         None => (Vec::new(), Vec::new()),
     };
+    let profiles = policy.map_or_else(|| Ok(Vec::new()), |policy| measured(&policy.ledger));
+    let profiles = profiles.unwrap_or_else(|why| {
+        warnings.push(format!("what was measured of units is not in it: {why}"));
+        Vec::new()
+    });
+    let numbered = |p: &Measured| NumberedProfile { id: p.id, profile: p.written() };
     let snapshot = Snapshot::new(time::timestamp(now() * time::MICROS_PER_SECOND), schema, sizes);
+    let snapshot = snapshot.with_profiles(profiles.iter().map(numbered).collect());
     let text = snapshot.to_json().map_err(|e| format!("the schema cannot be written as JSON: {e}"))?;
     file::replace(path.reveal(), &text, false).map_err(|e| format!("{path} cannot be written: {e}"))?;
     Ok(warnings)
+}
+
+/// The profiles that a ledger holds; none where there is no ledger yet. It may be served from meanwhile.
+pub fn measured(ledger: &LedgerLocation) -> Result<Vec<Measured>, String> {
+    match Owner::read(ledger) {
+        Ok(owner) => Ok(owner.profiles()),
+        Err(LedgerError::Missing(_) | LedgerError::NoSchema(_)) => Ok(Vec::new()),
+        Err(e) => Err(e.to_string()),
+    }
+}
+
+/// The profiles of a snapshot.
+pub fn profiles(snapshot: &Snapshot) -> Vec<Measured> {
+    snapshot.profiles.iter().filter_map(|p| Measured::read(p.id, &p.profile)).collect()
 }
 
 /// Seconds since 2000-01-01.

@@ -20,6 +20,7 @@ mod session;
 mod tell;
 mod way;
 
+pub use private::measuring;
 pub use private::stream::StreamStanding;
 pub use private::synthetic::Texts;
 pub use private::typing::typing_error;

@@ -279,7 +279,8 @@ pub(super) fn counts(budget: &Budget, tables: Option<&[String]>) -> bool {
 pub(super) fn owner<'a>(scope: Scope, user: &'a str, role: Option<&'a str>) -> Option<&'a str> {
     match scope {
         Scope::Dataset => Some(""),
-        Scope::User => Some(user),
+        // What the owner has measured is nobody's own: it is paid from budgets of everybody alone.
+        Scope::User => Some(user).filter(|user| !user.is_empty()),
         Scope::Role => role,
     }
 }

@@ -48,7 +48,7 @@ use answer::Identity;
 use books::{Ask, Body, Books, Entry, Opening};
 use dp::{Charge, Notion};
 use keeper::Keeper;
-use policy::{Budget, LedgerLocation};
+use policy::{Budget, LedgerLocation, Measured};
 use price::Proven;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
@@ -122,7 +122,17 @@ impl Ledger {
     /// Blocks: it reads all entries.
     pub fn open(location: &LedgerLocation, terms: &Terms) -> Result<Self, LedgerError> {
         terms.check()?;
+        Self::open_as(location, |_| terms.clone())
+    }
+
+    /// The same for terms that depend on what the books hold of units: their profiles.
+    pub fn open_as(
+        location: &LedgerLocation,
+        terms: impl FnOnce(&[Measured]) -> Terms,
+    ) -> Result<Self, LedgerError> {
         let mut keeper = Keeper::open(location)?;
+        let terms = terms(&keeper.books.profiles());
+        terms.check()?;
         for dearer in keeper.books.dearer() {
             tracing::warn!("{dearer}");
         }
@@ -376,6 +386,38 @@ impl Ledger {
             Ok((Epoch { number, since: before.now, now: before.now }, Some(entry)))
         })
         .await
+    }
+
+    /// The latest profile of each table.
+    pub async fn profiles(&self) -> Result<Vec<Measured>, LedgerError> {
+        let profiles = self.edit(|books, _| Ok((books.profiles(), None))).await;
+        profiles.map_err(|e| LedgerError::Impossible(e.to_string()))
+    }
+
+    /// Writes down what was measured of a table's units, and which entries paid for it. Gives it with the number of its entry.
+    pub async fn note_profile(
+        &self,
+        profile: &Measured,
+        paid_by: &[i64],
+        author: &str,
+        reason: &str,
+    ) -> Result<Measured, Refusal> {
+        let key = (profile.schema.clone(), profile.table.clone());
+        let entry = books::Profile {
+            profile: profile.written(),
+            paid_by: paid_by.to_vec(),
+            author: author.to_owned(),
+            reason: reason.to_owned(),
+        };
+        self.edit(move |books, clock| {
+            let at = books.now(clock);
+            books.check_profile(0, &entry, at).map_err(Refusal::Unavailable)?;
+            Ok(((), Some(Entry::new(at, Body::Profile(entry)))))
+        })
+        .await?;
+        let noted = self.edit(|books, _| Ok((books.profiles(), None))).await?;
+        let noted = noted.into_iter().find(|p| (&p.schema, &p.table) == (&key.0, &key.1));
+        noted.ok_or_else(|| Refusal::Unavailable("the profile was not written".into()))
     }
 
     /// Name and notion of every budget that `who` pays from: what decides which noise can be paid for.

@@ -11,10 +11,11 @@ use super::faults::Mismatch;
 use super::keeper::Keeper;
 use super::log::Row;
 use super::policy_view::Terms;
-use super::time::clock;
+use super::time::{clock, time};
 use bigdecimal::BigDecimal;
 use dp::{Charge, Guarantee};
-use policy::{Budget, LedgerLocation};
+use policy::{Budget, LedgerLocation, Measured};
+use schema::ProfileNoise;
 
 /// A ledger in the owner's hands.
 pub struct Owner {
@@ -168,6 +169,11 @@ impl Owner {
     /// there are none.
     pub fn dearer(&self) -> Vec<String> {
         self.keeper.books.dearer()
+    }
+
+    /// The latest profile of each table.
+    pub fn profiles(&self) -> Vec<Measured> {
+        self.keeper.books.profiles()
     }
 
     /// The end of the entries.
@@ -379,6 +385,27 @@ pub(super) fn told(id: i64, entry: Entry) -> Told {
                 None => "every budget counts as spent in full".to_owned(),
             };
             (r.author, format!("restored after entry {}: {lost}, and {charged}: {}", r.found.id, r.reason))
+        }
+        Body::Profile(p) => {
+            let items = p.profile.items.iter().map(|item| {
+                let noise = match &item.noise {
+                    ProfileNoise::Laplace(scale) => format!("Laplace noise of scale {scale}"),
+                    ProfileNoise::Gaussian(variance) => format!("Gaussian noise of variance {variance}"),
+                };
+                format!("{} at epsilon {}, {noise}", item.of, item.epsilon)
+            });
+            let items: Vec<String> = items.collect();
+            let paid: Vec<String> = p.paid_by.iter().map(ToString::to_string).collect();
+            let what = format!(
+                "profile of {}.{} ({}), valid until {}, paid for by {}: {}",
+                p.profile.schema,
+                p.profile.table,
+                items.join("; "),
+                time(p.profile.valid_until),
+                paid.join(", "),
+                p.reason
+            );
+            (p.author, what)
         }
         Body::Epoch(e) => (e.author, format!("epoch {} of the data: {}", e.number, e.reason)),
     };

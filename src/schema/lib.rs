@@ -5,6 +5,7 @@
 
 mod difference;
 mod model;
+mod profile;
 pub mod quoted;
 mod snapshot;
 #[cfg(test)]
@@ -13,5 +14,6 @@ pub mod time;
 mod types;
 pub use difference::{differences, version};
 pub use model::{Check, Column, ForeignKey, Key, Relation, RelationKind, Schema};
-pub use snapshot::{FORMAT, Size, Snapshot, SnapshotError};
+pub use profile::{Profile, ProfileItem, ProfileNoise};
+pub use snapshot::{FORMAT, NumberedProfile, Size, Snapshot, SnapshotError};
 pub use types::SqlType;

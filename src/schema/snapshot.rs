@@ -1,9 +1,10 @@
 //! A schema as a file: what `check --write-schema` writes, and `check` and `explain` read without a database.
 //!
 //! It holds definitions, and how many values the columns of *public* tables have: public groups are limited by that
-//! number. Nothing about the rows of a private table is ever in it. `serve` never reads one.
+//! number. Of the rows of a private table nothing is ever in it but profiles, which were paid for and released. `serve`
+//! never reads one.
 
-use super::Schema;
+use super::{Profile, Schema};
 use serde::{Deserialize, Serialize};
 
 /// The format that is written, and the newest that is read.
@@ -20,6 +21,18 @@ pub struct Snapshot {
     pub schema: Schema,
     /// Numbers of values of public columns.
     pub sizes: Vec<Size>,
+    /// Profiles of private tables, which were released.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<NumberedProfile>,
+}
+
+/// A profile with the number of the ledger's entry that holds it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NumberedProfile {
+    /// Number of the entry.
+    pub id: u64,
+    /// The profile.
+    pub profile: Profile,
 }
 
 /// Number of values that a column of a public table has, NULL apart.
@@ -55,7 +68,13 @@ pub enum SnapshotError {
 impl Snapshot {
     /// A snapshot of the current format.
     pub fn new(written: String, schema: Schema, sizes: Vec<Size>) -> Self {
-        Self { noisegate_schema: FORMAT, written, schema, sizes }
+        Self { noisegate_schema: FORMAT, written, schema, sizes, profiles: Vec::new() }
+    }
+
+    /// The same with these profiles.
+    #[must_use]
+    pub fn with_profiles(self, profiles: Vec<NumberedProfile>) -> Self {
+        Self { profiles, ..self }
     }
 
     /// The file's text; one line for each value, so that two of them compare well.

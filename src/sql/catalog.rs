@@ -156,8 +156,8 @@ impl Own {
     pub const SCHEMA: &'static str = "noisegate";
 
     /// All of them.
-    pub const ALL: [Own; 6] =
-        [Self::Budget, Self::Columns, Self::Settings, Self::History, Self::Streams, Self::Help];
+    pub const ALL: [Own; 7] =
+        [Self::Budget, Self::Columns, Self::Settings, Self::History, Self::Streams, Self::Help, Self::Bounds];
 
     /// The relation's name in its schema.
     pub fn name(self) -> &'static str {
@@ -168,6 +168,7 @@ impl Own {
             Self::History => "history",
             Self::Streams => "streams",
             Self::Help => "help",
+            Self::Bounds => "bounds",
         }
     }
 
@@ -219,6 +220,16 @@ impl Own {
                 &[("name", "text"), ("setting", "text"), ("default_setting", "text"), ("description", "text")]
             }
             Self::Help => &[("topic", "text"), ("text", "text")],
+            Self::Bounds => &[
+                ("table_schema", "text"),
+                ("table_name", "text"),
+                ("item", "text"),
+                ("measured", "timestamptz"),
+                ("valid_until", "timestamptz"),
+                ("price", "numeric"),
+                ("h", "int8"),
+                ("kappa", "int8"),
+            ],
             Self::Streams => &[
                 ("name", "text"),
                 ("variant", "text"),

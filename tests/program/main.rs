@@ -18,6 +18,7 @@ mod memory;
 mod ops;
 mod passwd;
 mod prepare;
+mod profile;
 mod risk;
 mod secrets;
 mod serve;

@@ -2,7 +2,7 @@
 
 use crate::data::{HOSTILE, Variant};
 use crate::harness::{Claim, Lab, settings};
-use noisegate::dp::{Notion, Preference};
+use noisegate::dp::Preference;
 use noisegate::plan::Settings;
 
 /// What a spoiled fetch, or claim, is caught by.

@@ -31,7 +31,7 @@ pub async fn run(args: &Args) -> Result<String, Box<dyn Error>> {
         match control::ask(ledger, &Request::Refresh { policy: file.canonicalize()?, author, reason }).await {
             Ok(Answer::Refreshed) => return Ok(done),
             Ok(Answer::Refused(why)) => return Err(why.into()),
-            Ok(Answer::Reloaded { .. }) => return Err(control::OTHER_VERSION.into()),
+            Ok(Answer::Reloaded { .. } | Answer::Profiled(_)) => return Err(control::OTHER_VERSION.into()),
             Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {}
             Err(e) => return Err(control::unanswered(ledger, &e).into()),
         }

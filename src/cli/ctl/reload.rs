@@ -60,7 +60,7 @@ async fn one(file: &Path, check: bool) -> Result<String, Box<dyn Error>> {
             }
             Ok(lines.join("\n"))
         }
-        Answer::Refreshed => Err(control::OTHER_VERSION.into()),
+        Answer::Refreshed | Answer::Profiled(_) => Err(control::OTHER_VERSION.into()),
         Answer::Refused(why) if check => Err(format!("it would not be reloaded:\n{why}").into()),
         Answer::Refused(why) => Err(format!("not reloaded, the old policy stays in force:\n{why}").into()),
     }

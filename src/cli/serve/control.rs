@@ -1,7 +1,8 @@
 //! The socket beside the ledger by which `noisegate ctl` speaks to the process that holds it.
 
 use super::reloading::Reloader;
-pub use super::request::{Answer, Request};
+pub use super::request::{Answer, Measured, ProfilePrice, Profiled, Profiling, Request};
+use crate::cli::profile;
 use policy::GivenFile;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
@@ -88,7 +89,8 @@ async fn attend(mut stream: UnixStream, reloaders: &[Arc<Reloader>]) -> io::Resu
     let (read, mut write) = stream.split();
     timeout(PATIENCE, read.take(LONGEST_REQUEST).read_to_end(&mut text)).await??;
     let request: Request = serde_json::from_slice(&text)?;
-    let (Request::Reload { policy, .. } | Request::Refresh { policy, .. }) = &request;
+    let (Request::Reload { policy, .. } | Request::Refresh { policy, .. } | Request::Profile { policy, .. }) =
+        &request;
     let answer = if let Some(reloader) = reloaders.iter().find(|r| r.serves(policy)) {
         answer(reloader, &request).await
     } else {
@@ -111,6 +113,13 @@ async fn answer(reloader: &Reloader, request: &Request) -> Answer {
                 Answer::Refreshed
             }
             Err(refusal) => Answer::Refused(refusal.to_string()),
+        }
+    } else if let Request::Profile { step, .. } = request {
+        let gateway = reloader.active.current();
+        // Measuring is a statement's whole way.
+        match Box::pin(profile::answer(&gateway, step)).await {
+            Ok(done) => Answer::Profiled(done),
+            Err(why) => Answer::Refused(why),
         }
     } else if let Request::Reload { check: true, .. } = request {
         reloader.compare().await

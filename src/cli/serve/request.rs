@@ -24,10 +24,101 @@ pub enum Request {
         /// Why.
         reason: String,
     },
+    /// To measure units, or to say what that costs.
+    Profile {
+        /// The policy that is meant.
+        policy: PathBuf,
+        /// What is wanted.
+        step: Profiling,
+    },
+}
+
+/// A step of `noisegate profile`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Profiling {
+    /// To name the private tables.
+    Tables,
+    /// To price a measurement; nothing is spent.
+    Price {
+        /// Name of the table.
+        table: String,
+        /// What would be measured.
+        what: Measured,
+        /// ε.
+        epsilon: String,
+    },
+    /// To measure the number of units.
+    Units {
+        /// Name of the table.
+        table: String,
+        /// ε.
+        epsilon: String,
+    },
+    /// To measure the numbers of their rows, and write that into the ledger.
+    Rows {
+        /// Name of the table.
+        table: String,
+        /// ε.
+        epsilon: String,
+        /// Who has it measured.
+        author: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Something that is measured of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measured {
+    /// The number of its units.
+    Units,
+    /// The numbers of their rows.
+    Rows,
+}
+
+/// Outcome of a step of `noisegate profile`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Profiled {
+    /// The private tables, and the least ε of a statement.
+    Tables {
+        /// Each table, and why there is nothing to measure, if there is not.
+        tables: Vec<(String, Option<String>)>,
+        /// The least ε.
+        least: String,
+    },
+    /// The price in each budget.
+    Price(Vec<ProfilePrice>),
+    /// A noisy number of units.
+    Units(i64),
+    /// What was written into the ledger.
+    Rows {
+        /// Number of the entry.
+        id: u64,
+        /// The profile.
+        profile: schema::Profile,
+        /// The most rows that a unit can have, as the policy says.
+        most_rows: Option<u32>,
+    },
+}
+
+/// Price of a measurement in a budget.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProfilePrice {
+    /// The budget.
+    pub budget: String,
+    /// The part of it that is taken, from 0 to 1.
+    pub part: f64,
+    /// The part that is left, from 0 to 1.
+    pub left: f64,
+    /// As many statements at the policy's price cost as much.
+    pub statements: f64,
 }
 
 /// An answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// The new policy is in force.
@@ -41,6 +132,8 @@ pub enum Answer {
     },
     /// Kept answers have ended.
     Refreshed,
+    /// Units were measured, or priced.
+    Profiled(Profiled),
     /// The old one stays in force, and why.
     Refused(String),
 }

@@ -1,7 +1,7 @@
 //! The answers of a plan's releases: stored ones first, and for what is not stored the way that costs: charge, fetch,
 //! release.
 
-use super::pay::{Keeping, Kept, Order, Purchase};
+use super::pay::{Answered, Keeping, Kept, Order, Purchase};
 use super::private_groups::selected;
 use super::rounds::Columns;
 use super::step::{Asked, Got, Step, part, paying};
@@ -54,8 +54,8 @@ impl Ask<'_> {
                     without,
                 };
                 match self.pay(plan, order).await? {
-                    Purchase::Paid(paid, budgets) => {
-                        place(noisy, paid);
+                    Purchase::Paid(Answered { answers, budgets, .. }) => {
+                        place(noisy, answers);
                         return Ok(Got::Paid(step.places.clone(), budgets));
                     }
                     Purchase::Full => turn.wait().await?,
@@ -125,7 +125,7 @@ impl Ask<'_> {
             };
             let paying = order.places.clone();
             let (paid, budgets) = match self.pay(plan, order).await? {
-                Purchase::Paid(paid, budgets) => (paid, budgets),
+                Purchase::Paid(Answered { answers, budgets, .. }) => (answers, budgets),
                 // Another proxy has it: look again, and where it cannot be read, pay without asking whether it is there.
                 Purchase::Kept => {
                     waited.unreadable = true;

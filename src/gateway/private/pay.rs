@@ -66,7 +66,7 @@ impl Ask<'_> {
                 ClientError::incident(SqlState::INTERNAL, "the statement could not be answered", &e)
             })??;
         Ok(match settled {
-            Settled::Paid(answers, budgets) => Purchase::Paid(answers, budgets),
+            Settled::Paid(bought) => Purchase::Paid(bought),
             Settled::Kept => Purchase::Kept,
             Settled::Wait => Purchase::Wait,
             Settled::Full => Purchase::Full,
@@ -115,7 +115,7 @@ fn sieves(parts: &[Part], receipt: &mut Receipt) -> Result<Vec<(Option<Sieve>, A
 
 /// Outcome of a settlement.
 enum Settled {
-    Paid(Vec<(usize, Noisy)>, Vec<BudgetState>),
+    Paid(Answered),
     Kept,
     Wait,
     Full,
@@ -237,7 +237,8 @@ impl Fetched {
         if let Some(owed) = &mut owed {
             owed.kept = true;
         }
-        Ok(Settled::Paid(parts.iter().map(|p| p.place).zip(noisy).collect(), budgets))
+        let answers = parts.iter().map(|p| p.place).zip(noisy).collect();
+        Ok(Settled::Paid(Answered { answers, budgets, entry }))
     }
 }
 
@@ -313,10 +314,20 @@ pub struct Order {
     pub without: Vec<Vec<Param>>,
 }
 
+/// Answers that were paid for.
+pub struct Answered {
+    /// Answers, by their places in the plan.
+    pub answers: Vec<(usize, Noisy)>,
+    /// Budgets after the payment.
+    pub budgets: Vec<BudgetState>,
+    /// Number of the ledger's entry.
+    pub entry: i64,
+}
+
 /// Outcome of an order.
 pub enum Purchase {
-    /// Answers that were paid for, by their places in the plan, and what the budgets are then.
-    Paid(Vec<(usize, Noisy)>, Vec<BudgetState>),
+    /// Answers that were paid for.
+    Paid(Answered),
     /// Somebody stored it meanwhile.
     Kept,
     /// Somebody else has paid for it.

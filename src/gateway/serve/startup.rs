@@ -217,11 +217,15 @@ impl Gateway {
 
     /// Opens a gateway with given numbers of made-up rows.
     pub(in crate::gateway) fn open_with(
-        checked: Checked,
+        mut checked: Checked,
         trusted: Option<String>,
         made_up: Sizes,
     ) -> Result<Arc<Self>, OpenError> {
-        let ledger = Ledger::open(&checked.policy.ledger, &checked.terms())?;
+        let location = checked.policy.ledger.clone();
+        let ledger = Ledger::open_as(&location, |profiles| {
+            checked.policy.with_profiles(profiles);
+            checked.terms()
+        })?;
         let crashes = Crashes::open(&ledger::beside(&checked.policy.ledger)).inspect_err(|error| {
             tracing::warn!(%error, "what is under way cannot be written down: no statement is known after a crash");
         });
@@ -230,7 +234,8 @@ impl Gateway {
     }
 
     /// Opens the gateway over a policy that shares its books with this one's.
-    pub async fn open_beside(&self, checked: Checked) -> Result<Arc<Self>, OpenError> {
+    pub async fn open_beside(&self, mut checked: Checked) -> Result<Arc<Self>, OpenError> {
+        checked.policy.with_profiles(&self.ledger.profiles().await?);
         let ledger = self.ledger.renew(&checked.terms()).await?;
         Self::begin(checked, ledger, None, Kept { crashes: self.crashes.clone(), ..Kept::default() })
     }
@@ -276,6 +281,7 @@ impl Gateway {
         self.same_server(&reader).await?;
         let (backend, passthrough) = (self.backend.clone(), self.passthrough.clone());
         let mut checked = Checked::over(backend, passthrough, self.collecting.clone(), raw, &reader).await?;
+        checked.policy.with_profiles(&self.ledger.profiles().await?);
         let Some(reloaded) = checked.policy.after(&self.policy) else { return Err(OpenError::Unit) };
         checked.policy = reloaded.policy;
         let reopened = Reopened {

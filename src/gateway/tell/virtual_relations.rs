@@ -6,7 +6,8 @@ use answer::ClientError;
 use bigdecimal::BigDecimal;
 use emit::print::OwnRow;
 use policy::{
-    Collect, Collected, CollectedKind, Column, Domain, Policy, Privacy, Randomiser, Range, Table, View,
+    Collect, Collected, CollectedKind, Column, Domain, Measure, Policy, Privacy, Randomiser, Range, Table,
+    View,
 };
 use schema::SqlType;
 use schema::time::DAY;
@@ -34,6 +35,7 @@ impl Ask<'_> {
             Own::History => self.history().await?,
             Own::Streams => self.stream_rows().await?,
             Own::Help => super::help::rows(),
+            Own::Bounds => bounds(&gateway.policy),
         })
     }
 
@@ -114,6 +116,28 @@ fn lifetime(state: &ledger::BudgetState) -> String {
             format!("for all time: epsilon {}, delta {}", epsilon.to_plain_string(), delta.to_plain_string())
         }
     }
+}
+
+/// What was measured of the units of each private table; NULL where nothing was.
+fn bounds(policy: &Policy) -> Vec<OwnRow> {
+    let row = |table: &Table, of: Measure| -> OwnRow {
+        let known = [table.schema.clone(), table.name.clone(), of.word().to_owned()].map(Some);
+        let found = match table.profile.as_ref().zip(table.item(of)) {
+            None => vec![None; 5],
+            Some((profile, item)) => [
+                timestamp(profile.measured),
+                timestamp(profile.valid_until),
+                plan::words::decimal(item.histogram.epsilon()),
+                item.tail.h().to_string(),
+                format!("{:.0}", item.tail.kappa().floor()),
+            ]
+            .map(Some)
+            .to_vec(),
+        };
+        known.into_iter().chain(found).collect()
+    };
+    let private = policy.tables.iter().filter(|t| t.privacy != Privacy::Public);
+    private.flat_map(|t| Measure::ALL.map(|of| row(t, of))).collect()
 }
 
 fn columns(policy: &Policy) -> Vec<OwnRow> {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) const VERSION: u32 = 1;
 
 /// The largest number of microseconds that JSON readers hold exactly: a moment in 2255.
-const LATEST: i64 = 1 << 53;
+pub(super) const LATEST: i64 = 1 << 53;
 
 /// An entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +37,7 @@ pub(crate) enum Body {
     Close(Close),
     Epoch(Epoch),
     Restore(Restore),
+    Profile(Profile),
 }
 
 /// The first entry.
@@ -238,6 +239,17 @@ pub(crate) struct End {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Epoch {
     pub(crate) number: u64,
+    pub(crate) author: String,
+    pub(crate) reason: String,
+}
+
+/// What was measured of a table's units. A later one of the same table replaces it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Profile {
+    pub(crate) profile: schema::Profile,
+    /// Entries that paid for it.
+    pub(crate) paid_by: Vec<i64>,
     pub(crate) author: String,
     pub(crate) reason: String,
 }

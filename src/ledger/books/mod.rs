@@ -12,13 +12,14 @@ mod decide;
 mod history;
 mod line;
 mod lost;
+mod profiles;
 mod replay;
 mod report;
 mod state;
 #[cfg(test)]
 mod tests;
 
-pub(super) use body::{Accepted, Cached, Close, End, Paid, Restore};
+pub(super) use body::{Accepted, Cached, Close, End, Paid, Profile, Restore};
 pub(super) use body::{Body, BudgetTerms, Closed, Debit, Entry, Epoch, Grant, Opening, TableTerms, Terms};
 pub(super) use compare::PUBLIC;
 pub(super) use decide::{Ask, Claim, Opens};
@@ -34,7 +35,7 @@ use compare::Known;
 use dearer::Dearer;
 use history::History;
 use state::Granted;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 impl Books {
     /// Before the first entry.
@@ -65,6 +66,8 @@ impl Books {
             recent: HashMap::new(),
             noted: HashSet::new(),
             noted_on: 0,
+            measurements: BTreeMap::new(),
+            profiles: BTreeMap::new(),
         }
     }
 

@@ -5,7 +5,7 @@ use super::compare::{Measure, same_sums};
 use super::history;
 use super::line::{Line, Price};
 use super::report::KEPT;
-use super::state::{Books, Granted, Head, Pending, StreamOpening, Sum};
+use super::state::{Books, Granted, Head, Measurement, Pending, StreamOpening, Sum};
 use crate::account::{Account, Counter};
 use crate::change::{Anew, Change};
 use crate::entry::unhex;
@@ -74,6 +74,7 @@ impl Books {
                 }
             },
             Body::Restore(restore) => self.take_restore(id, &restore, entry.at)?,
+            Body::Profile(profile) => self.take_profile(id, &profile, entry.at)?,
             Body::Epoch(epoch) => {
                 if epoch.number != self.epoch + 1 {
                     return Err(format!("epoch {} does not follow epoch {}", epoch.number, self.epoch));
@@ -175,8 +176,10 @@ impl Books {
             self.history.clear();
             self.forget_lost();
             self.grants.clear();
+            self.forget_profiles(None);
         } else {
             self.history.forget(&tables);
+            self.forget_profiles(Some(&tables));
         }
         let any = everything || !tables.is_empty();
         if any {
@@ -252,6 +255,10 @@ impl Books {
             self.prices.insert(number, prices);
         }
         self.history.count(at, user, role, tables, number);
+        if user.is_empty() {
+            let tables = debit.tables.clone().unwrap_or_default();
+            self.measurements.insert(id, Measurement { tables, charge: charge.clone() });
+        }
         if let Some(key) = release {
             self.pending.insert(key, Pending { entry: id, at, read: debit.id.clone() });
             // Where nobody asks here, and so nobody says how long is waited.

@@ -7,7 +7,7 @@ use super::history::History;
 use super::line::Line;
 use crate::account::{self, Account, Amount, Counter};
 use dp::Charge;
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 /// End of the entries.
@@ -98,6 +98,17 @@ pub(crate) struct Books {
     /// Who was given which release again on the day of the last note.
     pub(super) noted: HashSet<(String, String)>,
     pub(super) noted_on: i64,
+    /// Debits of nobody in particular: what the owner had measured.
+    pub(super) measurements: BTreeMap<i64, Measurement>,
+    /// The latest profile of each table, by its schema and its name.
+    pub(super) profiles: BTreeMap<(String, String), policy::Measured>,
+}
+
+/// A statement that the owner paid for.
+#[derive(Clone, Debug)]
+pub(super) struct Measurement {
+    pub(super) tables: Vec<String>,
+    pub(super) charge: Charge,
 }
 
 /// One for each account.

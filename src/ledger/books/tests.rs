@@ -2,6 +2,7 @@
 //! The state machine by itself: entries in, decisions out.
 
 mod coverage;
+mod profiles;
 mod schedules;
 mod streams;
 

@@ -5,6 +5,8 @@
 
 use super::{Policy, Table};
 use dp::profile::{Histogram, Tail};
+use dp::{Distribution, Ratio};
+use schema::{ProfileItem, ProfileNoise};
 use std::time::Duration;
 
 /// How long a profile is taken for true where the policy does not say.
@@ -75,6 +77,54 @@ pub struct Measured {
     pub valid_until: i64,
     /// The histograms.
     pub items: Vec<(Measure, Histogram)>,
+}
+
+impl Measured {
+    /// A profile as books have it. None if it is not what [`Self::written`] writes.
+    pub fn read(id: u64, written: &schema::Profile) -> Option<Self> {
+        let ratio = |text: &str| text.parse::<Ratio>().ok();
+        let item = |item: &ProfileItem| {
+            let noise = match &item.noise {
+                ProfileNoise::Laplace(scale) => Distribution::Laplace { scale: ratio(scale)? },
+                ProfileNoise::Gaussian(variance) => Distribution::Gaussian { variance: ratio(variance)? },
+            };
+            let histogram = Histogram::new(item.bins.clone(), noise, ratio(&item.epsilon)?).ok()?;
+            Some((Measure::of_word(&item.of)?, histogram))
+        };
+        let schema::Profile { schema, table, owner, measured, valid_until, items } = written;
+        Some(Self {
+            schema: schema.clone(),
+            table: table.clone(),
+            owner: owner.clone(),
+            id,
+            measured: *measured,
+            valid_until: *valid_until,
+            items: items.iter().map(item).collect::<Option<_>>()?,
+        })
+    }
+
+    /// As books have it.
+    pub fn written(&self) -> schema::Profile {
+        let item = |(of, histogram): &(Measure, Histogram)| ProfileItem {
+            of: of.word().into(),
+            epsilon: histogram.epsilon().to_string(),
+            noise: match histogram.noise() {
+                Distribution::Laplace { scale } => ProfileNoise::Laplace(scale.to_string()),
+                Distribution::Gaussian { variance } => ProfileNoise::Gaussian(variance.to_string()),
+                // No histogram is made without noise.
+                Distribution::None => ProfileNoise::Gaussian("0".into()),
+            },
+            bins: histogram.bins().to_vec(),
+        };
+        schema::Profile {
+            schema: self.schema.clone(),
+            table: self.table.clone(),
+            owner: self.owner.clone(),
+            measured: self.measured,
+            valid_until: self.valid_until,
+            items: self.items.iter().map(item).collect(),
+        }
+    }
 }
 
 impl Table {

@@ -271,6 +271,8 @@ pub enum Own {
     Streams,
     /// Help for analysts.
     Help,
+    /// What was measured of how many rows units have, table by table.
+    Bounds,
 }
 
 /// ORDER BY item.

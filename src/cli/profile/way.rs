@@ -1,0 +1,124 @@
+//! The process that measures: the one that serves the policy, or this one where none does.
+
+use crate::cli::args::PolicyFile;
+use crate::cli::serve::control::{self, Answer, Measured, ProfilePrice, Profiled, Profiling, Request};
+use crate::gateway::measuring::{Measuring, Question, Share, measurable};
+use crate::gateway::{Checked, Gateway};
+use policy::{GivenFile, LedgerLocation, decimal_text};
+use std::error::Error;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The way to the ledger.
+pub enum Way {
+    /// A process that serves the policy, by its control socket.
+    There {
+        /// The file beside which the socket is.
+        beside: GivenFile,
+        /// The policy.
+        policy: PathBuf,
+    },
+    /// This process.
+    Here(Arc<Gateway>),
+}
+
+impl Way {
+    /// Asks whether the policy is served, and opens it here where it is not.
+    pub async fn find(file: &PolicyFile) -> Result<Self, Box<dyn Error>> {
+        let raw = policy::load(&file.policy)?;
+        let beside = match raw.books()?.0 {
+            LedgerLocation::Sqlite(ledger) => ledger.clone(),
+            LedgerLocation::Postgres(_) => file.policy.clone().into(),
+        };
+        let policy = file.policy.canonicalize()?;
+        match control::ask(&beside, &Request::Profile { policy: policy.clone(), step: Profiling::Tables })
+            .await
+        {
+            Ok(_) => Ok(Self::There { beside, policy }),
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
+                let checked = Checked::new(&raw).await?;
+                Ok(Self::Here(Gateway::open(checked, None)?))
+            }
+            Err(e) => Err(control::unanswered(&beside, &e).into()),
+        }
+    }
+
+    /// Has a step done.
+    pub async fn ask(&self, step: Profiling) -> Result<Profiled, Box<dyn Error>> {
+        match self {
+            Self::Here(gateway) => Ok(answer(gateway, &step).await?),
+            Self::There { beside, policy } => {
+                let request = Request::Profile { policy: policy.clone(), step };
+                match control::ask(beside, &request).await.map_err(|e| control::unanswered(beside, &e))? {
+                    Answer::Profiled(done) => Ok(done),
+                    Answer::Refused(why) => Err(why.into()),
+                    Answer::Reloaded { .. } | Answer::Refreshed => Err(other()),
+                }
+            }
+        }
+    }
+
+    /// Has who serves the policy plan by what was measured.
+    pub async fn take_over(&self) -> Result<String, Box<dyn Error>> {
+        let Self::There { beside, policy } = self else {
+            return Ok("noisegate serve plans by it from its next start or reload on".into());
+        };
+        let request = Request::Reload { policy: policy.clone(), check: false };
+        match control::ask(beside, &request).await.map_err(|e| control::unanswered(beside, &e))? {
+            Answer::Reloaded { .. } => Ok("the proxy that serves the policy plans by it from now on".into()),
+            Answer::Refused(why) => Err(format!(
+                "it is kept, and the proxy does not plan by it yet, since the policy cannot be reloaded:\n{why}\n\
+                 mend that, and run noisegate ctl reload"
+            )
+            .into()),
+            Answer::Refreshed | Answer::Profiled(_) => Err(other()),
+        }
+    }
+}
+
+/// An answer to something else.
+pub fn other() -> Box<dyn Error> {
+    control::OTHER_VERSION.into()
+}
+
+/// Does a step of `noisegate profile` over a gateway.
+pub async fn answer(gateway: &Arc<Gateway>, step: &Profiling) -> Result<Profiled, String> {
+    let at = |epsilon: &str| {
+        let number =
+            decimal_text(epsilon, 10).ok_or_else(|| format!("epsilon = {epsilon:?} is no number"))?;
+        Ok::<_, String>(Measuring::new(gateway, &number))
+    };
+    Ok(match step {
+        Profiling::Tables => {
+            let tables = measurable(gateway.policy()).into_iter();
+            let least = &gateway.policy().statement.min_epsilon;
+            Profiled::Tables {
+                tables: tables.map(|(table, can)| (table.name.clone(), can.err())).collect(),
+                least: least.normalized().to_plain_string(),
+            }
+        }
+        Profiling::Price { table, what, epsilon } => {
+            let question = match what {
+                Measured::Units => Question::Units,
+                Measured::Rows => Question::Rows,
+            };
+            let shares = at(epsilon)?.price(table, question).await.map_err(|e| e.to_string())?;
+            let price =
+                |Share { budget, part, left, statements }| ProfilePrice { budget, part, left, statements };
+            Profiled::Price(shares.into_iter().map(price).collect())
+        }
+        Profiling::Units { table, epsilon } => {
+            let units = at(epsilon)?.units(table).await.map_err(|e| e.to_string())?;
+            tracing::info!(%table, %epsilon, "units were counted");
+            Profiled::Units(i64::try_from(units).unwrap_or(i64::MAX))
+        }
+        Profiling::Rows { table, epsilon, author, reason } => {
+            let measured = at(epsilon)?.rows(table, author, reason).await.map_err(|e| e.to_string())?;
+            tracing::info!(%table, %epsilon, entry = measured.id, %author, "rows of units were measured");
+            let tables = &gateway.policy().tables;
+            let most_rows = tables.iter().find(|t| t.name == *table).and_then(|t| t.most_rows);
+            Profiled::Rows { id: measured.id, profile: measured.written(), most_rows }
+        }
+    })
+}

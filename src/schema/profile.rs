@@ -1,0 +1,45 @@
+//! Profiles of units as books and snapshots have them: numbers that may have more than 53 bits are text.
+
+use serde::{Deserialize, Serialize};
+
+/// A profile of a private table's units: released, and public.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// The table's schema.
+    pub schema: String,
+    /// The table.
+    pub table: String,
+    /// Whose rows were counted together: the columns that lead to the unit.
+    pub owner: String,
+    /// When it was measured, in microseconds since 1970-01-01 UTC.
+    pub measured: i64,
+    /// Until when it is taken for true, likewise.
+    pub valid_until: i64,
+    /// Its items.
+    pub items: Vec<ProfileItem>,
+}
+
+/// A noisy histogram of one number of each unit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProfileItem {
+    /// Word of the number.
+    pub of: String,
+    /// The ε that names the price.
+    pub epsilon: String,
+    /// Noise of each bin.
+    pub noise: ProfileNoise,
+    /// Noisy numbers of units.
+    pub bins: Vec<i64>,
+}
+
+/// Noise of a bin.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum ProfileNoise {
+    /// Discrete Laplace noise of this scale.
+    Laplace(String),
+    /// Discrete Gaussian noise of this variance.
+    Gaussian(String),
+}

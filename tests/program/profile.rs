@@ -1,0 +1,157 @@
+//! `noisegate profile`: how many rows units have is measured once, paid for by everybody, kept, and planned by.
+
+use crate::city::{self, PASSWORD, rows};
+use crate::support::{TestDb, Workdir, connect, database};
+
+/// 210 riders with 3 trips, and 30 each with 6, 14 and 40; each trip has two legs.
+const TRIPS: &str = "
+    DELETE FROM trips; DELETE FROM riders;
+    INSERT INTO riders SELECT i, 1980, 'day', 'City 1', 'x' FROM generate_series(1000, 1299) AS i;
+    INSERT INTO trips
+    SELECT row_number() OVER (), i, '2024-05-05', 'Station 1', 30, 12.5, NULL, 1 FROM generate_series(1000, 1299) AS i,
+           generate_series(1, CASE WHEN i < 1210 THEN 3 WHEN i < 1240 THEN 6 WHEN i < 1270 THEN 14 ELSE 40 END);
+    CREATE TABLE legs (leg_id int PRIMARY KEY, trip_id int NOT NULL REFERENCES trips);
+    INSERT INTO legs SELECT row_number() OVER (), trip_id FROM trips, generate_series(1, 2);";
+
+const BUDGETS: &str = "[statement]\nepsilon = 0.1
+    [[budget]]\nname = \"everyone\"\naccounting = \"zcdp\"\nepsilon = 60\ndelta = 1e-6
+    [[budget]]\nname = \"rides\"\ntables = [\"trips\"]\naccounting = \"pure\"\nepsilon = 50
+    [[budget]]\nname = \"own\"\nper = \"user\"\naccounting = \"zcdp\"\nepsilon = 1\ndelta = 1e-6\n";
+
+async fn world(more: &str, budgets: &str) -> (TestDb, Workdir) {
+    let db = city::published(database(&[city::DATA, TRIPS].concat()).await).await;
+    let policy = city::policy(&db.backend_toml(), &["ada"], budgets).replacen(
+        "[table.trips]\n",
+        &format!("[table.trips]\n{more}columns.trip_id = {{}}\n"),
+        1,
+    ) + "[table.legs]\nunit_path = \"trip_id -> trips.trip_id\"\ncolumns.trip_id = {}\n";
+    let dir = Workdir::new(&policy);
+    (db, dir)
+}
+
+async fn entries(dir: &Workdir) -> Vec<String> {
+    let said = dir.noisegate(&["budget", "history"]).await;
+    assert!(said.status.success(), "{}", said.stderr);
+    said.stdout.lines().map(str::to_owned).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_running_proxy_measures_and_plans_by_it() {
+    let (_db, dir) = world("", BUDGETS).await;
+    let gate = dir.serve().await;
+    let ada = connect(&gate.url("ada", PASSWORD, "bikes")).await;
+    let asked = "SELECT table_name, item, measured IS NULL, price, h, kappa FROM noisegate.bounds ORDER BY 1";
+    let none =
+        |name: &str| vec![Some(name.to_owned()), Some("rows".into()), Some("t".into()), None, None, None];
+    assert_eq!(rows(&ada, asked).await.unwrap(), ["legs", "riders", "trips"].map(none));
+    let before = entries(&dir).await.len();
+    // What it costs is said; without a terminal nobody says yes.
+    let profile = async |more: &[&str]| dir.noisegate(&[&["profile", "--epsilon", "2"], more].concat()).await;
+    let priced = profile(&["--table", "trips"]).await;
+    assert!(!priced.status.success() && priced.stderr.contains("write --yes"), "{}", priced.stderr);
+    for part in [
+        "trips: item rows, how many rows each unit has, in 39 bins, at epsilon 2\n",
+        "% of budget \"everyone\", as much as ",
+        "4.00 % of budget \"rides\", as much as 20.0 questions at the policy's price; 100 % of it is left\n",
+    ] {
+        assert!(priced.stdout.contains(part), "{part:?} is missing in\n{}", priced.stdout);
+    }
+    assert!(!priced.stdout.contains("\"own\""), "{}", priced.stdout);
+    assert_eq!(entries(&dir).await.len(), before);
+    for (table, why) in [
+        ("riders", "riders: a key proves that a unit has one row"),
+        ("stations", "the policy has no private table \"stations\"; it has riders, trips, legs"),
+    ] {
+        let refused = profile(&["--yes", "--table", table]).await;
+        assert!(!refused.status.success() && refused.stderr.contains(why), "{}", refused.stderr);
+    }
+    let done = profile(&["--yes", "--reason", "spring", "--author", "olga"]).await;
+    assert!(done.status.success(), "{}{}", done.stdout, done.stderr);
+    for part in [
+        "riders: a key proves that a unit has one row: there is nothing to measure\n",
+        "trips: measured, and kept as entry ",
+        "what follows is true of rows up to 64 of each unit (H); at most ",
+        "what follows is true of rows up to 128 of each unit (H); at most ",
+        "at epsilon 0.1 at most ",
+        "the proxy that serves the policy plans by it from now on\n",
+    ] {
+        assert!(done.stdout.contains(part), "{part:?} is missing in\n{}", done.stdout);
+    }
+    // One debit and one profile for each of two tables, and the policy that has them.
+    let all = entries(&dir).await;
+    let new: Vec<&str> = all.iter().skip(before).map(String::as_str).collect();
+    assert_eq!(new.len(), 5, "{new:?}");
+    assert!(new[0].contains("epsilon 2 from everyone, rides, statement"), "{new:?}");
+    let profile =
+        "olga:  profile of public.trips (rows at epsilon 2, Laplace noise of scale 1/2), valid until ";
+    assert!(new[1].contains(profile) && new[1].ends_with(": spring"), "{new:?}");
+    assert!(new[3].contains("profile of public.legs (rows at epsilon 2,"), "{new:?}");
+    assert!(new[4].contains("policy with the budget(s) everyone"), "{new:?}");
+    let shown = dir.noisegate(&["budget", "show"]).await.stdout;
+    let own = shown.split("own (").nth(1).unwrap();
+    assert!(own.lines().nth(1).unwrap().contains("nothing spent"), "{shown}");
+    assert!(dir.noisegate(&["budget", "verify"]).await.stdout.starts_with("ok: "));
+    let export = dir.noisegate(&["budget", "export"]).await.stdout;
+    assert_eq!(export.matches("{\"profile\":{\"profile\":{\"schema\":\"public\"").count(), 2, "{export}");
+    // The open session sees it: 3 trips of most, 40 of some.
+    let told = rows(&ada, asked).await.unwrap();
+    let trips: Vec<_> = told[2].iter().map(|cell| cell.as_deref().unwrap()).collect();
+    assert_eq!(trips[..5], ["trips", "rows", "f", "2", "64"]);
+    assert!(trips[5].parse::<i64>().unwrap() < 12, "{trips:?}");
+    assert_eq!(told[0][4].as_deref(), Some("128"));
+    rows(&ada, "SELECT count(*) FROM trips").await.unwrap();
+    // Another one takes its place, and a restart has it.
+    assert!(
+        dir.noisegate(&["profile", "--epsilon", "1", "--yes", "--table", "trips"]).await.status.success()
+    );
+    assert!(gate.signal("TERM").await.success());
+    let gate = dir.serve_again().await;
+    let ada = connect(&gate.url("ada", PASSWORD, "bikes")).await;
+    let prices = rows(&ada, "SELECT price FROM noisegate.bounds WHERE measured IS NOT NULL ORDER BY 1").await;
+    assert_eq!(prices.unwrap(), [[Some("1".to_owned())], [Some("2".to_owned())]]);
+    let checked = dir.noisegate(&["check", "--write-schema"]).await;
+    assert!(checked.status.success(), "{}", checked.stderr);
+    let line = checked.stdout.lines().find(|l| l.starts_with("  bounds    trips: measured ")).unwrap();
+    assert!(line.contains("; at ε = 0.1 at most ") && line.contains(" units have more than 64"), "{line}");
+    assert!(!checked.stdout.contains("warning: bounds"), "{}", checked.stdout);
+    // Away from database and ledger it is planned by, too.
+    let offline = dir.noisegate(&["check", "--offline"]).await.stdout;
+    assert!(offline.contains(line), "{offline}");
+    assert!(dir.noisegate(&["explain", "SELECT count(*) FROM trips"]).await.status.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_proxy_the_command_measures_by_itself() {
+    let budget = "[statement]\nepsilon = 0.1\n[[budget]]\nname = \"everyone\"\nepsilon = 8\ndelta = 1e-6\n";
+    let (_db, dir) = world("most_rows = 48\nprofile_valid = \"2d\"\n", budget).await;
+    let none = dir.noisegate(&["profile", "--yes"]).await;
+    assert!(none.stderr.contains("noisegate budget create"), "{}", none.stderr);
+    assert!(dir.noisegate(&["budget", "create"]).await.status.success());
+    let unknown = dir.noisegate(&["check"]).await.stdout;
+    assert!(unknown.contains("warning: bounds legs: totals may be too low by any amount"), "{unknown}");
+    // The owner knows the most rows of trips.
+    assert!(!unknown.contains("warning: bounds trips"), "{unknown}");
+    let done = dir.noisegate(&["profile", "--yes", "--table", "trips"]).await;
+    assert!(done.status.success(), "{}{}", done.stdout, done.stderr);
+    for part in [
+        "trips: first the number of units, at epsilon 0.05; ",
+        "% of budget \"everyone\", as much as 0.25 questions at the policy's price; 100 % of it is left\n",
+        " units, in 39 bins, at epsilon ",
+        "rows: no unit has more than 48 rows (H), as the policy says\n",
+        "noisegate serve plans by it from its next start or reload on\n",
+    ] {
+        assert!(done.stdout.contains(part), "{part:?} is missing in\n{}", done.stdout);
+    }
+    let all = entries(&dir).await;
+    let debits = all.iter().filter(|line| line.contains(" from everyone, statement ")).count();
+    assert_eq!(debits, 2, "{all:?}");
+    assert!(all.iter().any(|line| line.contains("Gaussian noise of variance")), "{all:?}");
+    let gate = dir.serve_again().await;
+    let ada = connect(&gate.url("ada", PASSWORD, "bikes")).await;
+    let sql = "SELECT h, kappa, valid_until - measured FROM noisegate.bounds WHERE measured IS NOT NULL";
+    let told = rows(&ada, sql).await.unwrap();
+    assert_eq!(told, [[Some("48".to_owned()), Some("0".into()), Some("2 days".into())]]);
+    // The budget has less than this.
+    let dear = dir.noisegate(&["profile", "--yes", "--table", "trips", "--epsilon", "100"]).await;
+    assert!(!dear.status.success() && dear.stderr.contains("privacy budget"), "{}", dear.stderr);
+}
