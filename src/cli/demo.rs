@@ -3,7 +3,9 @@
 mod survey;
 
 use super::budgets::every;
+use super::profile;
 use super::serve::console;
+use crate::gateway::measuring::{Measuring, measurable};
 use crate::gateway::{ActiveGateway, Checked, Gateway};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -11,8 +13,10 @@ use demo::{Binaries, DEMO_USER, Demo, DemoOptions, banner, listen, listen_consol
 use frontend::password::verifier;
 use ledger::{Ledger, Terms};
 use policy::{Policy, Scope};
+use bigdecimal::BigDecimal;
 use std::error::Error;
 use std::net::SocketAddr;
+use std::str::FromStr;
 use std::sync::Arc;
 use survey::Helmets;
 use tokio::net::TcpListener;
@@ -70,7 +74,7 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     let served = tokio::select! {
         served = async {
             demo.fill().await?;
-            serve(&demo, listener).await
+            serve(&demo, listener, args.scale).await
         } => served,
         () = asked_to_end => Ok(()),
     };
@@ -80,12 +84,13 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
 }
 
 /// Makes the books, prints the banner, and serves until it is dropped.
-async fn serve(demo: &Demo, listener: TcpListener) -> Result<(), Box<dyn Error>> {
+async fn serve(demo: &Demo, listener: TcpListener, scale: f64) -> Result<(), Box<dyn Error>> {
     let raw = policy::load(&demo.policy_file)?;
     let checked = Checked::new(&raw).await?;
     Ledger::create(&checked.policy.ledger, &Terms::of(&checked.policy))?;
     let address = listener.local_addr()?;
-    let gateway = Gateway::open(checked, Some(DEMO_USER.to_owned()))?;
+    measure(checked, scale).await?;
+    let gateway = Gateway::open(Checked::new(&raw).await?, Some(DEMO_USER.to_owned()))?;
     let password = throwaway()?;
     let mut salt = [0; 16];
     getrandom::fill(&mut salt)?;
@@ -104,6 +109,19 @@ async fn serve(demo: &Demo, listener: TcpListener) -> Result<(), Box<dyn Error>>
     let served = super::serve::serve(active, listener).await;
     pages.abort();
     served
+}
+
+/// Measures how many rows units have, as an owner does once with `noisegate profile`.
+async fn measure(checked: Checked, scale: f64) -> Result<(), Box<dyn Error>> {
+    let gateway = Gateway::open(checked, None)?;
+    // How many riders there are is no secret of the demo's. The cast cuts.
+    let riders = (f64::from(demo::RIDERS) * scale) as i64;
+    let epsilon = BigDecimal::from_str(&profile::text::epsilon(profile::wanted(riders)))?;
+    let measuring = Measuring::new(&gateway, &epsilon);
+    for (table, _) in measurable(gateway.policy()).into_iter().filter(|(_, can)| can.is_ok()) {
+        measuring.rows(&table.name, "noisegate demo", "the demo begins").await?;
+    }
+    Ok(())
 }
 
 /// A password that nobody else has, for as long as the demo runs.

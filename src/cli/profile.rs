@@ -138,7 +138,7 @@ async fn price(
 }
 
 /// The ε that so many units want.
-fn wanted(units: i64) -> f64 {
+pub fn wanted(units: i64) -> f64 {
     (UNITS / (units.max(1) as f64)).clamp(LEAST, MOST)
 }
 
