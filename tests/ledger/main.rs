@@ -9,6 +9,7 @@ mod crash;
 mod faults;
 mod log;
 mod lost;
+mod profile;
 mod reads;
 mod relay;
 mod rolling;

@@ -1,10 +1,10 @@
-//! What the program says of itself: ten commands in groups, each with an example, and where a command is that stands in another.
+//! What the program says of itself: eleven commands in groups, each with an example, and where a command is that stands in another.
 
 use crate::support::{NOISEGATE, Output, run};
 use tokio::process::Command;
 
-const COMMANDS: [&str; 10] =
-    ["demo", "init", "check", "serve", "ctl", "passwd", "explain", "budget", "report", "collect"];
+const COMMANDS: [&str; 11] =
+    ["demo", "init", "check", "profile", "serve", "ctl", "passwd", "explain", "budget", "report", "collect"];
 
 async fn noisegate(line: &str, input: &str) -> Output {
     let mut command = Command::new(NOISEGATE);
@@ -13,7 +13,7 @@ async fn noisegate(line: &str, input: &str) -> Output {
 }
 
 #[tokio::test]
-async fn help_lists_ten_commands_each_with_an_example() {
+async fn help_lists_eleven_commands_each_with_an_example() {
     let out = noisegate("--help", "").await;
     assert!(out.status.success() && out.stderr.is_empty(), "{out:?}");
     let (groups, _) = out.stdout.split_once("\nOptions:\n").unwrap();

@@ -269,8 +269,11 @@ impl Measuring {
         ask.type_check(&resolved, true, &[], &planned.constants).await?;
         let [release] = planned.plan.releases.as_slice() else { return Err(unlike().into()) };
         let [count] = release.spec.aggregates.as_slice() else { return Err(unlike().into()) };
+        if release.spec.selection.is_some() {
+            return Err(why(format!("limits.max_public_groups must be at least {BINS}, the number of bins")));
+        }
         let by = count.sensitivity;
-        if (by.linf, by.l1, by.l2_squared) != (1, 1, 1) || release.spec.selection.is_some() {
+        if (by.linf, by.l1, by.l2_squared) != (1, 1, 1) {
             return Err(unlike().into());
         }
         Ok((text, planned))
@@ -333,7 +336,7 @@ fn in_bins(noisy: &Noisy) -> Result<Vec<i64>, ClientError> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::panic)]
+    #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
     use super::*;
     use std::path::Path;
 
