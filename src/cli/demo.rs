@@ -9,11 +9,11 @@ use crate::gateway::measuring::{Measuring, measurable};
 use crate::gateway::{ActiveGateway, Checked, Gateway};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use bigdecimal::BigDecimal;
 use demo::{Binaries, DEMO_USER, Demo, DemoOptions, banner, listen, listen_console};
 use frontend::password::verifier;
 use ledger::{Ledger, Terms};
 use policy::{Policy, Scope};
-use bigdecimal::BigDecimal;
 use std::error::Error;
 use std::net::SocketAddr;
 use std::str::FromStr;
@@ -115,7 +115,7 @@ async fn serve(demo: &Demo, listener: TcpListener, scale: f64) -> Result<(), Box
 async fn measure(checked: Checked, scale: f64) -> Result<(), Box<dyn Error>> {
     let gateway = Gateway::open(checked, None)?;
     // How many riders there are is no secret of the demo's. The cast cuts.
-    let riders = (f64::from(demo::RIDERS) * scale) as i64;
+    let riders = (f64::from(demo::data::RIDERS) * scale) as i64;
     let epsilon = BigDecimal::from_str(&profile::text::epsilon(profile::wanted(riders)))?;
     let measuring = Measuring::new(&gateway, &epsilon);
     for (table, _) in measurable(gateway.policy()).into_iter().filter(|(_, can)| can.is_ok()) {

@@ -25,6 +25,8 @@ pub enum Pick {
         side: Side,
         /// Probability of a failure, in millionths.
         fails: u32,
+        /// How much of a weight further out it lies, for rows that do not count.
+        beyond: u64,
     },
 }
 
@@ -152,9 +154,10 @@ impl Points {
                     Draw::Extreme(Extreme::greatest(inset(), self.weight, &level, self.selector)?, i)
                 }
                 Pick::Mode => Draw::Mode(TopK::mode(self.weight.into(), &level, self.selector)?, i),
-                Pick::End { of, side, fails } => {
+                Pick::End { of, side, fails, beyond } => {
                     let grid = (points, f64::from(*fails) / 1e6);
-                    Draw::End(Bound::new(of, *side, grid, self.weight, &level, self.selector)?, i)
+                    let end = Bound::new(of, *side, grid, self.weight, &level, self.selector)?;
+                    Draw::End(end.beyond(*beyond), i)
                 }
             });
         }
@@ -287,7 +290,7 @@ mod tests {
 
     #[test]
     fn ends_stand_around_their_quantile() {
-        let end = |side| Pick::End { of: Ratio::new(1, 2), side, fails: 25_000 };
+        let end = |side| Pick::End { of: Ratio::new(1, 2), side, fails: 25_000, beyond: 0 };
         let picks = [end(Side::Below), quantile(1, 2), end(Side::Above), quantile(3, 4)];
         let little = Ratio::new(1, 10);
         let points = Points::new(&little, 1, &picks, Selector::Exponential).unwrap();
@@ -303,7 +306,7 @@ mod tests {
             Points::new(
                 &little,
                 1,
-                &[Pick::End { of: Ratio::from_integer(1), side: Side::Below, fails: 1 }],
+                &[Pick::End { of: Ratio::from_integer(1), side: Side::Below, fails: 1, beyond: 0 }],
                 Selector::Exponential
             )
             .is_err()

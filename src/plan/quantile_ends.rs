@@ -50,7 +50,7 @@ impl Ends {
     pub(crate) fn pick(&self, of: Ratio, side: Side) -> dp::Pick {
         // Both ends together fail as often as an interval may.
         let fails = 1_000_000u32.saturating_sub(self.confidence) / 2;
-        dp::Pick::End { of, side, fails: fails.clamp(1, 499_999) }
+        dp::Pick::End { of, side, fails: fails.clamp(1, 499_999), beyond: 0 }
     }
 }
 

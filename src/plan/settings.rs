@@ -22,6 +22,8 @@ pub struct Settings {
     pub total_rows: Option<u32>,
     /// Bounds follow from the profiles of tables, where these have one.
     pub profiles: bool,
+    /// The day, in microseconds since 1970 at its begin: profiles that are not valid on it say nothing of what is cut.
+    pub day: i64,
     /// EXTRACT gives double precision (before PostgreSQL 14).
     pub old_extract: bool,
     /// The statement is a question to a stream: its groups are bounded one by one.
@@ -48,6 +50,7 @@ impl Settings {
             chosen_rows: None,
             total_rows: None,
             profiles: true,
+            day: i64::MIN,
             old_extract: false,
             question: false,
             zone: UTC.into(),

@@ -55,6 +55,15 @@ impl Bound {
         Ok(Self { of, side, away })
     }
 
+    /// The bound that lies so much further out: of rows of which some do not count.
+    ///
+    /// Let B rows at most be left out, l of them below a point and L in all. It has R = r + l rows below
+    /// it, of n + L, so that R - q(n + L) is at most r - q·n + (1-q)·B, and at least r - q·n - q·B.
+    #[must_use]
+    pub fn beyond(self, more: u64) -> Self {
+        Self { away: self.away.saturating_add(more), ..self }
+    }
+
     /// Guarantee of the choice.
     pub fn guarantee(&self) -> Guarantee {
         self.of.guarantee()

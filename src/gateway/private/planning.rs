@@ -17,6 +17,13 @@ use plan::{Missing, Plan, PlanError};
 use sql::catalog::InPath;
 use std::sync::Arc;
 
+/// The begin of the day, in microseconds since 1970.
+fn today() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let days = i64::try_from(since.as_secs() / 86_400).unwrap_or_default();
+    days.saturating_mul(86_400 * schema::time::MICROS_PER_SECOND)
+}
+
 impl Ask<'_> {
     pub fn resolve(
         &self,
@@ -50,6 +57,7 @@ impl Ask<'_> {
         let mut settings = self.settings.plan(&gateway.settings);
         settings.zone = time_zone::as_argument(self.settings.backend().get(Setting::TimeZone));
         settings.budgets = gateway.ledger.notions(self.identity);
+        settings.day = today();
         settings
     }
 

@@ -119,6 +119,8 @@ pub struct Profiled {
     pub measured: i64,
     /// The number of its entry in the books.
     pub id: u64,
+    /// It is taken for true still. Bounds follow from it either way: no promise of privacy rests on it.
+    pub valid: bool,
     /// What bounds on rows cut.
     pub tail: Tail,
 }
@@ -221,8 +223,8 @@ impl Bounding {
         match part {
             _ if self.l0_stage() && (rows || part.counts_units()) => f64::NAN,
             _ if self.rows_stage() && rows => match (&self.profiled, &self.cut) {
-                (Some(profiled), _) => profiled.tail.b_plus(self.rows().into()),
-                (None, Some(cut)) if cut.share.is_zero() => 0.0,
+                (Some(profiled), _) if profiled.valid => profiled.tail.b_plus(self.rows().into()),
+                (_, Some(cut)) if cut.share.is_zero() => 0.0,
                 _ => f64::NAN,
             },
             _ => 0.0,
@@ -443,7 +445,8 @@ fn chosen(source: &PrivateSource, policy: &Policy, settings: &Settings, several:
     let shortest = items.min_by_key(|(.., item)| item.tail.h());
     let profiled = shortest.map(|(t, profile, item)| {
         let (table, tail) = (t.name.clone(), item.tail.clone());
-        Arc::new(Profiled { table, measured: profile.measured, id: profile.id, tail })
+        let valid = settings.day <= profile.valid_until;
+        Arc::new(Profiled { table, measured: profile.measured, id: profile.id, valid, tail })
     });
     let said = settings.chosen_rows.is_some() || settings.total_rows.is_some();
     let follows = settings.profiles && !said && !settings.question;

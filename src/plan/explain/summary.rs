@@ -3,7 +3,7 @@
 
 use crate::Plan;
 use crate::aggregates::Output;
-use crate::bound::bounding::{Groups, Norm, Rows};
+use crate::bound::bounding::{Groups, Norm, Profiled, Rows};
 use crate::quantile_ends::is_end;
 use crate::release::Release;
 use crate::words::decimal;
@@ -141,10 +141,10 @@ pub(super) fn measured(r: &Release, unit: &str) -> Option<String> {
     let bounding = &r.bounding;
     let lost = r.lost_rows()?;
     let Some(profiled) = bounding.profiled().filter(|_| !lost.is_nan()) else {
-        return lost.is_nan().then(|| NOT_MEASURED.to_owned());
+        return lost.is_nan().then(|| unmeasured(r));
     };
     let tail = &profiled.tail;
-    let date = schema::time::date(profiled.measured - schema::time::EPOCH);
+    let date = day(profiled);
     let beyond = match libm::ceil(tail.kappa()) {
         units if units >= 1.0 => {
             format!(
@@ -161,7 +161,20 @@ pub(super) fn measured(r: &Release, unit: &str) -> Option<String> {
 }
 
 /// What is said where nobody knows what a bound cuts.
-pub(super) const NOT_MEASURED: &str = "nobody has measured what that cuts: counts and sums may be too low by any amount, and upper ends of intervals are NULL";
+pub(super) fn unmeasured(r: &Release) -> String {
+    let who = match r.bounding.profiled() {
+        Some(old) if !old.valid => {
+            format!("what that cuts was measured on {}, too long ago to hold still", day(old))
+        }
+        _ => "nobody has measured what that cuts".to_owned(),
+    };
+    format!("{who}: counts and sums may be too low by any amount, and upper ends of intervals are NULL")
+}
+
+/// The day of a profile.
+pub(super) fn day(profiled: &Profiled) -> String {
+    schema::time::date(profiled.measured.saturating_sub(schema::time::EPOCH))
+}
 
 /// The columns that an aggregate cuts to ranges.
 fn ranges(

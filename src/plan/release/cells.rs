@@ -37,7 +37,7 @@ impl Builder<'_, '_> {
         let work = self.relation.scans.work(&self.source, &scalars, self.facts, select.pos)?;
         let part =
             |p: &Pick| Part { kind: PartKind::Point(*p), linf: bounding.rows().into(), label: named(p) };
-        Ok(Release {
+        let mut release = Release {
             select: select.id,
             set: 0,
             zone: self.settings.zone.clone(),
@@ -57,7 +57,9 @@ impl Builder<'_, '_> {
             work,
             given: self.relation.scans.scope.given.used(),
             spec: dp::Spec { l0: 1, ..dp::Spec::default() },
-        })
+        };
+        release.move_ends();
+        Ok(release)
     }
 }
 

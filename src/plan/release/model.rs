@@ -8,6 +8,8 @@ use crate::bound::bounding::Norm;
 use crate::bound::work::Work;
 use crate::expr::Scalar;
 use crate::groups::key::Key;
+use dp::Pick;
+use dp::quantile::Side;
 use sql::ast::{Aggregate, SelectId};
 
 /// A release: one maximal private aggregate.
@@ -76,6 +78,27 @@ impl Release {
             let steps = self.parts.first().map_or(1, |p| self.bounding.steps(&p.kind));
             cells.weight = rows.saturating_mul(steps).saturating_mul(self.bounding.l0());
         }
+        self.move_ends();
+    }
+
+    /// Takes ends of quantiles' intervals as far out as what is cut may move a rank; where nobody knows how far, they are NULL.
+    pub(crate) fn move_ends(&mut self) {
+        let Some(part) = self.parts.first() else { return };
+        let (lost, steps) = (self.bounding.lost(&part.kind), f64::from(self.bounding.steps(&part.kind)));
+        let lost = if lost.is_nan() { 0.0 } else { lost };
+        let moved = |pick: &mut Pick| {
+            let Pick::End { of, side, beyond, .. } = pick else { return };
+            let q = *of.numer() as f64 / *of.denom() as f64;
+            let share = if *side == Side::Below { 1.0 - q } else { q };
+            // One row is what a rank is rounded by. The cast cuts at the ends.
+            *beyond = libm::ceil(lost * share * steps + steps - 1.0) as u64;
+        };
+        self.cells.iter_mut().flat_map(|c| &mut c.picks).for_each(moved);
+        let points = self.parts.iter_mut().filter_map(|p| match &mut p.kind {
+            PartKind::Point(pick) => Some(pick),
+            _ => None,
+        });
+        points.for_each(moved);
     }
 
     /// Half the interval of the noise of its integers, for each row of the bound that it has.

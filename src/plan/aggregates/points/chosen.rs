@@ -2,7 +2,7 @@
 
 use crate::aggregates::drawn::{Drawn, Released};
 use crate::aggregates::estimator::{Estimator, Followed};
-use crate::aggregates::part::{Axis, Cells, Part};
+use crate::aggregates::part::{Axis, Cells, Part, PartKind};
 use crate::expr::print::{number, string};
 use crate::words::{distance, short};
 use bigdecimal::BigDecimal;
@@ -33,8 +33,16 @@ impl Estimator for Points {
 
     fn text(&self, released: &Released<'_>) -> String {
         let axis = released.drawn.cells.map(|c| &c.axis);
-        let each: Vec<String> =
-            self.parts.iter().map(|p| point(&released.column(*p), axis, &self.ty)).collect();
+        // How far what is cut moves an end nobody knows.
+        let unknown = |p: &usize| match released.drawn.parts.get(*p).map(|p| &p.kind) {
+            Some(kind @ PartKind::Point(Pick::End { .. })) => released.drawn.bounding.lost(kind).is_nan(),
+            _ => false,
+        };
+        let text = |p: &usize| match unknown(p) {
+            true => format!("NULL::{}", self.ty.sql_name()),
+            false => point(&released.column(*p), axis, &self.ty),
+        };
+        let each: Vec<String> = self.parts.iter().map(text).collect();
         let each = each.join(", ");
         if self.array { format!("ARRAY[{each}]") } else { each }
     }
