@@ -79,9 +79,9 @@ pub(super) const STATEMENT: Keys = Keys {
         Key::of("delta", "number, 0 to 1", "1e-9", "1e-8")
             .says("The most that a statement spends on selecting private groups; 0 allows public groups only."),
         Key::of("max_groups", "whole number", "4", "10")
-            .says("Groups that a unit may touch (l0), where groups are private or units are counted; its others are dropped. Where groups are public, `max_rows` times as many rows may be spread over any of them."),
+            .says("Groups that a unit may touch (l0), where groups are private or units are counted; its others are dropped. Where they are public, a unit may be in any number of groups, and `max_rows` times as many rows count in all of them."),
         Key::of("max_rows", "whole number", "8", "20")
-            .says("Rows that a unit may bring to a group (l∞), at most 1,000,000; a unit with more, or with more in all public groups together than `max_groups` such groups hold, is scaled down."),
+            .says("Rows of a unit, at most 1,000,000, that count in each private group, and times `max_groups` in all groups together, or without groups; a unit with more is scaled down."),
         Key::of("auto_max_rows", "whole number", "none: `noisegate.bounds = auto` is refused", "1000")
             .says("The most rows of a unit, in all groups together, that `noisegate.bounds = auto` may choose."),
         Key::of("auto_share", "number, 0.01 to 0.5", "0.2", "0.1")

@@ -33,8 +33,8 @@ pub(super) const TABLE: Keys = Keys {
             .says("Instead of unit_column: the first step to the table that has it, by a key there; `(a, b) -> t.(x, y)` for a key of several columns."),
         Key::of("max_rows", "whole number", "`statement.max_rows`", "20")
             .says("As there, for this table."),
-        Key::of("max_total_rows", "whole number", "`max_rows`; over groups, `max_rows` times `statement.max_groups`", "40")
-            .says("Rows of one unit that count in a statement without groups, or in all public groups together; those of a unit with more are scaled down."),
+        Key::of("max_total_rows", "whole number", "`max_rows` times `statement.max_groups`", "40")
+            .says("Rows of one unit that count in any statement, in all public groups together; those of a unit with more are scaled down. A profile of the table comes before it."),
         Key::of("cut_rows", "number", "none: not known", "0.02")
             .says("The share of the table's rows that `max_total_rows` cuts, as `noisegate explain fit` measured it. EXPLAIN, a NOTICE and `noisegate.columns` say it."),
         Key::of("most_rows", "whole number", "none: not known", "24")

@@ -30,6 +30,7 @@ mod light;
 mod mutants;
 #[path = "../plans/mod.rs"]
 mod plans;
+mod profiles;
 mod query;
 mod questions;
 mod rng;
