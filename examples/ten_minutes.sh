@@ -136,12 +136,14 @@ with psycopg.connect(host=host, port=port, user="ada", password="correct horse b
     c.add_notice_handler(lambda notice: print(f"-- {notice.message_primary}"))
     since = datetime.datetime(2024, 6, 1, tzinfo=datetime.timezone.utc)
     question = """
-        SELECT c.country, count(*) AS orders, round(avg(o.total), 2) AS average
+        SELECT c.country, count(*) AS orders, noisegate.low(count(*)), noisegate.high(count(*)),
+            avg(o.total), noisegate.low(avg(o.total)), noisegate.high(avg(o.total))
         FROM orders o JOIN customers c USING (customer_id)
         WHERE o.ordered_at >= %s AND o.status = ANY(%s)
         GROUP BY c.country ORDER BY orders DESC"""
+    # Each number with the two between which it lies 95 times in 100.
     for row in c.execute(question, [since, ["paid", "sent"]]):
-        print(*row)
+        print("{}: {} orders ({:.0f} to {:.0f}), average {:.2f} ({:.2f} to {:.2f})".format(*row))
     try:
         c.execute("SELECT customer_id, total FROM orders")
     except psycopg.Error as refused:

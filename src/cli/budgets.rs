@@ -31,7 +31,7 @@ pub fn chosen(b: &Budget) -> Option<String> {
         b.choices.iter().map(|(accounting, n)| format!("{} {n}", accounting.word())).collect();
     (!each.is_empty()).then(|| {
         format!(
-            "auto: {}. Answers that each buys (counts with Laplace noise at statement.epsilon): {}",
+            "auto: {}. Answers that each buys (plain counts at statement.epsilon): {}",
             b.accounting.word(),
             each.join(", ")
         )

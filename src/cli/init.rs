@@ -27,6 +27,9 @@ pub struct Args {
     /// A schema to look at; may be repeated [default: all]
     #[arg(long, value_name = "NAME")]
     schema: Vec<String>,
+    /// How sure somebody may become, in percent, who suspects with 10 % that a person is in the data: what the budgets follow from
+    #[arg(long, value_name = "PERCENT", default_value_t = 90, value_parser = clap::value_parser!(u8).range(11..=99))]
+    at_most: u8,
     /// Where to write it; an existing file is not overwritten [default: standard output]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -41,6 +44,7 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
         unit: args.unit.clone(),
         public: args.public.clone(),
         schemas: args.schema.clone(),
+        at_most: args.at_most,
         address: address(&config),
     };
     let starter = init::starter(&catalog, &options)?;

@@ -2,18 +2,19 @@
 
 use crate::door::{App, Door};
 use crate::login;
-use crate::pages::{self, Frame, PAGES, REPORT, STYLE, SURVEY};
+use crate::pages::{self, Asked, Frame, PAGES, REPORT, STYLE, SURVEY, View};
 use crate::reading::Readings;
 use crate::response::{elsewhere, guard, respond};
 use crate::sessions::Visitor;
 use crate::source::Source;
 use crate::survey;
 use crate::words;
+use axum::extract::rejection::FormRejection;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::{Extension, Router};
+use axum::{Extension, Form, Router};
 use maud::Markup;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -21,8 +22,8 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 use web::{Arrival, Cipher, Site};
 
-/// Statements that are listed of those that run, and of those that ran.
-const LINES: usize = 200;
+/// Statements that are looked at of those that run, and of those that ran: all that the record keeps of these.
+const LINES: usize = 2_000;
 /// Bytes of a form.
 const FORM: usize = 16 << 10;
 
@@ -119,15 +120,22 @@ async fn shown(
     Extension(arrival): Extension<Arrival>,
     uri: Uri,
     headers: HeaderMap,
+    asked: Result<Form<Asked>, FormRejection>,
 ) -> Response {
     let Some((visitor, _)) = app.visitor(&headers, arrival) else { return elsewhere(uri.path()) };
     let path = uri.path();
+    let Some((asked, view)) = asked.ok().and_then(|Form(asked)| View::of(&asked).map(|view| (asked, view)))
+    else {
+        let why =
+            "The address asks for a part of the page that there is not. Go to the page, and choose there.";
+        return respond(StatusCode::BAD_REQUEST, pages::trouble("Not understood", why));
+    };
     let asks = app.source.survey();
     let is_survey = path == survey::PATH;
     if is_survey && asks.is_none() {
         return nothing().await;
     }
-    let (content, at) = match content(&app, path, &visitor).await {
+    let (content, at) = match content(&app, path, &visitor, &view).await {
         Ok(content) => content,
         Err(why) => {
             let page = pages::trouble("The ledger cannot be read", &why);
@@ -137,11 +145,13 @@ async fn shown(
     let title =
         PAGES.iter().chain([&SURVEY]).find(|(at, _)| *at == path).map_or("Budgets", |(_, title)| title);
     let about = app.source.about();
+    let query = view.query();
     let frame = Frame {
         about: &about,
         visitor: Some((&visitor.name, visitor.role.word(), visitor.form())),
         path,
-        refresh: uri.query() == Some("refresh=on"),
+        query: &query,
+        refresh: asked.refresh(),
         survey: asks.is_some(),
         script: is_survey.then_some(survey::SCRIPT_PATH),
         at,
@@ -151,7 +161,7 @@ async fn shown(
 }
 
 /// What a page says, and as of when. What goes on now is seen whether or not the ledger can be read.
-async fn content(app: &App, path: &str, visitor: &Visitor) -> Result<(Markup, i64), String> {
+async fn content(app: &App, path: &str, visitor: &Visitor, view: &View) -> Result<(Markup, i64), String> {
     match path {
         survey::PATH => {
             let page = app.source.survey().map(|s| survey::page(s, &visitor.form())).unwrap_or_default();
@@ -167,7 +177,7 @@ async fn content(app: &App, path: &str, visitor: &Visitor) -> Result<(Markup, i6
     let content = match path {
         "/statements" => {
             let shown = app.source.record().shown(LINES);
-            pages::statements(&reading, Some(&shown), policy, visitor.role)
+            pages::statements(&reading, Some(&shown), policy, visitor.role, view)
         }
         "/policy" => pages::rules(&in_force),
         "/streams" => pages::streams(&reading, policy, Some(&app.source.live().await)),

@@ -4,6 +4,7 @@
 //! [`catalog`] asks the database, and it reads no row of any table. What a human must decide is marked `TODO`, and the
 //! file is a valid policy without it: nothing is public that was not named so, and no range is guessed.
 
+mod budgets;
 pub mod catalog;
 mod column;
 mod grants;
@@ -13,9 +14,11 @@ mod table;
 mod text;
 mod way;
 
+pub use budgets::BEFORE;
 pub use catalog::Catalog;
 pub use scope::{InitError, Options};
 
+use budgets::Budgets;
 use scope::Scope;
 use text::comment;
 pub(crate) use text::quote;
@@ -40,8 +43,15 @@ pub struct Starter {
 /// The unit is no key of a table, or a name is not there: each with what to write instead.
 pub fn starter(catalog: &Catalog, options: &Options) -> Result<Starter, InitError> {
     let scope = Scope::new(catalog, options)?;
+    let budgets = Budgets::keeping(options.at_most).ok_or_else(|| {
+        let why = format!(
+            "--at-most {}: no answer keeps such a promise; write a number above {BEFORE}",
+            options.at_most
+        );
+        InitError(why)
+    })?;
     let placed = way::place(&scope);
-    let mut out = head(&scope, options);
+    let mut out = head(&scope, options, &budgets);
     let (mut private, mut public, mut left_out) = (0, 0, 0);
     for i in order(&scope, &placed) {
         let Some(relation) = scope.relations.get(i) else { continue };
@@ -72,7 +82,7 @@ fn order(scope: &Scope<'_>, placed: &[Placed]) -> Vec<usize> {
 }
 
 /// Everything before the tables.
-fn head(scope: &Scope<'_>, options: &Options) -> String {
+fn head(scope: &Scope<'_>, options: &Options, budgets: &Budgets) -> String {
     let (table, column) = (scope.unit_table().map_or("", |r| r.name.as_str()), scope.unit.1.as_str());
     let (database, address) = (url_part(&scope.catalog.database), &options.address);
     format!(
@@ -113,21 +123,24 @@ delta = 1e-9       # spent when groups are private: the chance that a group of o
 max_groups = 4     # private groups that one unit may touch; its others are dropped at random
 max_rows = 8       # rows that one unit may bring to one group; a unit with more is scaled down
 
-# The guarantee: all answers together, to everybody, cost at most this.
+# The guarantee: all answers together, to everybody, cost at most this. Whoever suspects with {BEFORE} % that somebody is in
+# the data becomes at most {at_most} % sure of it, but for a chance of one in 10,000: `noisegate init --at-most` proposes the
+# total for another promise. It pays for {all} plain counts at [statement] epsilon, or {halves} at half of it.
 [[budget]]
 name = "everyone"
-accounting = "zcdp"    # how prices add up; "pure" knows epsilon alone, and allows no private groups
-epsilon = 8.0          # TODO the total. 1 is strict, 10 is lenient: a unit's influence on any answer is at most e^epsilon
+accounting = {notion:<9} # how prices add up, so that most fit; "pure" knows epsilon alone, and allows no private groups
+epsilon = {epsilon:<12.1} # TODO the total, by the promise that you make
 delta = 1e-6           # TODO the chance that this fails: well below one over the number of units
 
-# A quota: how much of it each user may spend in a calendar month. What the months tell adds up; "everyone" bounds it.
+# A quota: how much of it each user may spend in a calendar month, {each} plain counts. What the months tell adds up;
+# "everyone" bounds it.
 [[budget]]
 name = "analyst"
 per = "user"
 window = "month"
-accounting = "auto"    # whatever buys most answers at [statement] epsilon, fixed when the ledger is made
-epsilon = 2.0
-delta = 1e-7
+accounting = {notion}
+epsilon = {quota}
+delta = 1e-6
 
 # TODO who may log in. `noisegate passwd ada --role research` asks for a password and prints such an entry.
 # [[user]]
@@ -144,6 +157,13 @@ delta = 1e-7
 "#,
         shown = comment(&scope.catalog.database),
         unit = quote(&format!("{table}.{column}")),
+        at_most = options.at_most,
+        all = budgets.questions(budgets.all, 10),
+        halves = budgets.questions(budgets.all, 20),
+        each = budgets.questions(budgets.each, 10),
+        notion = quote(budgets.notion.word()),
+        epsilon = f64::from(budgets.all) / 10.0,
+        quota = f64::from(budgets.each) / 10.0,
     )
 }
 

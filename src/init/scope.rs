@@ -13,6 +13,9 @@ pub struct Options {
     pub public: Vec<String>,
     /// Schemas to look at; all where there are none.
     pub schemas: Vec<String>,
+    /// How sure anybody may become that somebody is in the data, in percent, after a suspicion of
+    /// [`super::BEFORE`] percent.
+    pub at_most: u8,
     /// Host and port of the database, as they stand in a URL.
     pub address: String,
 }

@@ -12,7 +12,7 @@ fn catalog() -> Catalog {
 
 fn options(unit: &str, public: &[&str]) -> Options {
     let public = public.iter().map(|p| (*p).to_owned()).collect();
-    Options { unit: unit.into(), public, schemas: Vec::new(), address: "127.0.0.1:5433".into() }
+    Options { unit: unit.into(), public, schemas: Vec::new(), at_most: 90, address: "127.0.0.1:5433".into() }
 }
 
 /// Every single-column key of every table as the unit: the starter is a policy, or the unit is refused with a reason.

@@ -5,7 +5,7 @@ use super::account::{Amount, BudgetState, Counter, Granted};
 use super::error::LedgerError;
 use bigdecimal::{BigDecimal, ToPrimitive};
 use dp::interval::Interval;
-use dp::{Charge, Conversion, Ratio, Spec, UNITS_PER_ONE, Unpriced};
+use dp::{Charge, Conversion, Notion, Outline, Preference, Ratio, UNITS_PER_ONE, Unpriced};
 use policy::{Budget, Policy};
 
 /// Worth of a budget.
@@ -115,15 +115,17 @@ fn windows(usual: &Budget, counter: &Counter, now: &Budget, counter_now: &Counte
     Some(Year { windows, epsilon: converted.min(basic), delta })
 }
 
-/// A count without groups, at this ε: the unit in which answers are counted.
-pub fn usual(epsilon: &Ratio) -> Option<Charge> {
-    let spec = Spec::laplace(epsilon, 1, &[1], None).ok()?;
-    Charge::of(epsilon, &[spec]).ok()
+/// A count without groups, at this ε, with the noise that it has where budgets of these notions pay for it: the unit in which
+/// `check`, the console, `noisegate.budget` and notices count what is left.
+pub fn usual(epsilon: &Ratio, preference: Preference, notions: &[Notion]) -> Option<Charge> {
+    let count = Outline::even(1, &[1], None);
+    dp::choose(epsilon, &[count], preference, notions).ok().map(|choice| choice.charge)
 }
 
 /// The usual answer at the price that a policy gives it.
 pub fn usual_of(policy: &Policy) -> Option<Charge> {
-    usual(&dp::ratio(&policy.statement.epsilon)?)
+    let notions: Vec<Notion> = policy.budgets.iter().map(Budget::notion).collect();
+    usual(&dp::ratio(&policy.statement.epsilon)?, Preference::Auto, &notions)
 }
 
 #[cfg(test)]
@@ -141,7 +143,7 @@ mod tests {
     /// Each of these is the accountant's own answer; basic composition has 80.
     #[test]
     fn what_eight_buys_at_a_tenth() {
-        let charge = usual(&Ratio::new(1, 10)).unwrap();
+        let charge = usual(&Ratio::new(1, 10), Preference::Laplace, &[]).unwrap();
         let answers = |accounting| {
             let worth = worth(&budget(accounting, None), &charge).unwrap();
             assert_eq!((worth.basic, worth.year), (80, None));
@@ -161,7 +163,7 @@ mod tests {
 
     #[test]
     fn what_was_released_is_less_than_the_budget_until_it_is_spent() {
-        let charge = usual(&Ratio::new(1, 10)).unwrap();
+        let charge = usual(&Ratio::new(1, 10), Preference::Laplace, &[]).unwrap();
         for accounting in [
             Accounting::Notion(dp::Notion::Pure),
             Accounting::Notion(dp::Notion::Approx),

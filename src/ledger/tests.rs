@@ -616,7 +616,7 @@ async fn tables_of_a_question_are_those_of_its_policy() {
 /// Every accounting, over a file: what a budget is said to buy is what it pays for, and not one more.
 #[tokio::test]
 async fn each_accounting_pays_for_what_it_is_said_to_buy() {
-    let usual = usual(&Ratio::new(1, 2)).unwrap();
+    let usual = usual(&Ratio::new(1, 2), dp::Preference::Laplace, &[]).unwrap();
     let charge = Proven::unproven(usual.clone());
     for accounting in Accounting::all() {
         let delta = if accounting == Accounting::Notion(dp::Notion::Pure) { "0" } else { "1e-6" };

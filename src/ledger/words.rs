@@ -41,8 +41,14 @@ fn more(n: u128, paid: bool) -> String {
 impl BudgetState {
     /// Price of a charge and the rest of the budget, in words: `0.4 % of your budget "analyst"
     /// (this month)`, and `96.1 % left, about 240 questions like this`; `paid`: it is taken
-    /// already. The error is why it cannot be paid from this budget.
-    pub fn told(&self, charge: &Charge, paid: bool) -> Result<(String, String), String> {
+    /// already. Of `usual` questions it says how many are left where that is another number. The error is why it cannot be
+    /// paid from this budget.
+    pub fn told(
+        &self,
+        charge: &Charge,
+        usual: Option<&Charge>,
+        paid: bool,
+    ) -> Result<(String, String), String> {
         let price = self.counter.price(charge).map_err(|why| why.to_string())?;
         let share = self.counter.share(&self.spent, &price);
         let fits = self.fits(charge).unwrap_or(0);
@@ -56,6 +62,14 @@ impl BudgetState {
         }
         if fits < COUNTLESS {
             left.push_str(&format!(", {}", more(fits, paid)));
+            let counts = usual.and_then(|usual| self.fits(usual).ok()).filter(|n| *n != fits);
+            match counts {
+                Some(n @ ..100_000) => {
+                    left.push_str(&format!(" ({n} plain {})", if n == 1 { "count" } else { "counts" }))
+                }
+                Some(_) if fits < 100_000 => left.push_str(" (over 100,000 plain counts)"),
+                _ => {}
+            }
         }
         Ok((format!("{} of {}", percent(share), whose(&self.budget)), left))
     }

@@ -1,15 +1,16 @@
 //! `accounting = "auto"`: the notion that buys most of a stated mix.
 //!
-//! The mix is counts without groups with Laplace noise, all at the price `statement.epsilon`. The choice is made from the
+//! The mix is counts without groups, all at the price `statement.epsilon`, with the noise that they have where the budget
+//! counts in that notion. The choice is made from the
 //! policy's text alone, and a ledger keeps the one that it was created with: which way to count is better must never be
 //! chosen from answers.
 
 use super::model::{Accounting, Budget};
 use bigdecimal::BigDecimal;
-use dp::{Charge, Cost, Filter, Notion, Spec};
+use dp::{Cost, Filter, Notion, Outline, Preference};
 
-/// Notions with a δ for private groups and a price for Laplace noise; of those that buy as much, the first is taken. Gaussian
-/// noise has a price in the first two, which are never worse than the others for Laplace noise.
+/// Notions with a δ for private groups and a price for whatever a statement releases; of those that buy as much, the first is
+/// taken. Gaussian noise has a price in the first two.
 const CANDIDATES: [Notion; 3] = [Notion::Zcdp, Notion::Rdp, Notion::Approx];
 
 /// Sets the budget's notion, and notes what each would buy.
@@ -31,9 +32,10 @@ pub(super) fn choose(budget: &mut Budget, epsilon: &BigDecimal) {
 /// How many answers of the mix the budget buys in a notion.
 fn answers(budget: &Budget, accounting: Accounting, epsilon: &BigDecimal) -> Option<u128> {
     let price = dp::ratio(epsilon)?;
-    let charge = Charge::of(&price, &[Spec::laplace(&price, 1, &[1], None).ok()?]).ok()?;
-    let [total, delta, selection] = [&budget.epsilon, &budget.delta, &budget.selection_delta].map(dp::ratio);
     let notion = accounting.notion()?;
+    let count = Outline::even(1, &[1], None);
+    let charge = dp::choose(&price, &[count], Preference::Auto, &[notion]).ok()?.charge;
+    let [total, delta, selection] = [&budget.epsilon, &budget.delta, &budget.selection_delta].map(dp::ratio);
     let filter = Filter::new(notion, &total?, &delta?, &selection?).ok()?;
     Some(filter.fits(Cost::default(), notion.price(&charge).ok()?))
 }

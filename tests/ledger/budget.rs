@@ -75,7 +75,7 @@ impl Office {
     fn answer(&self, user: &str, times: usize) {
         let ledger = self.open().unwrap();
         let who = Identity { user: user.into(), role: None };
-        let charge = usual(&Ratio::new(1, 10)).unwrap();
+        let charge = usual(&Ratio::new(1, 10), dp::Preference::Laplace, &[]).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         for _ in 0..times {
             runtime

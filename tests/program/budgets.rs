@@ -1,7 +1,7 @@
 //! What users are told of their budgets: at what price a refused statement would be answered, and what a grant has raised.
 
 use crate::city::{self, PASSWORD, policy, room_for, rows, sqlstate};
-use crate::support::{Workdir, connect};
+use crate::support::{Workdir, connect, psql};
 use tokio_postgres::Client;
 use tokio_postgres::error::DbError;
 
@@ -103,6 +103,47 @@ async fn a_grant_is_advertised_as_it_is_admitted() {
     );
 }
 
+/// What is left of a budget is one number, in the check, in notices and in noisegate.budget: of plain counts at the session's
+/// price, with the noise that they have there.
+#[tokio::test]
+async fn what_is_left_is_the_same_number_wherever_it_is_told() {
+    let db = city::bikes().await;
+    for accounting in ["zcdp", "rdp", "approx", "auto"] {
+        let budgets = format!(
+            "[statement]\nepsilon = 0.1\ndelta = 1e-8\n[[budget]]\nname = \"everyone\"\naccounting = \"{accounting}\"\n\
+             epsilon = 2\ndelta = 1e-6\n"
+        );
+        let dir = Workdir::new(&policy(&db.backend_toml(), &["ada"], &budgets));
+        let checked = dir.noisegate(&["check"]).await.stdout;
+        let of_check = checked.split_once(" answers at ε = 0.1").unwrap().0.rsplit(' ').next().unwrap();
+        let of_check: u32 = of_check.parse().unwrap();
+        let gate = dir.serve().await;
+        let url = gate.url("ada", &PASSWORD.replace(' ', "%20"), "bikes");
+        let ask = async |sql: &str| {
+            let out = psql(&url, &format!("{sql};\nSELECT 'left', answers_left FROM noisegate.budget")).await;
+            assert!(out.status.success(), "{out:?}");
+            let left = out.stdout.lines().find_map(|l| l.trim().strip_prefix("left"));
+            let left = left.unwrap().trim_matches(|c: char| !c.is_ascii_digit()).parse::<u32>().unwrap();
+            (left, out.stderr)
+        };
+        assert_eq!(ask("SELECT 1").await.0, of_check, "{accounting}");
+        let (left, notice) = ask(COUNT).await;
+        assert_eq!(left, of_check - 1, "{accounting}");
+        assert!(
+            notice.contains(&format!("left, about {left} questions like this\n")),
+            "{accounting}: {notice}"
+        );
+        // Private groups have a part of their own, of which less is left: both are told.
+        let (left, notice) = ask("SELECT city, count(*) FROM riders GROUP BY city").await;
+        let said = notice.contains(&format!(" ({left} plain counts)"))
+            || notice.contains(&format!("about {left} questions like this\n"));
+        assert!(said && left <= of_check - 2, "{accounting}: {left} {notice}");
+        // At another price it is another number, and the same in both.
+        let (left, notice) = ask("SET noisegate.epsilon = 0.05;\nSELECT count(*) FROM riders").await;
+        assert!(notice.contains(&format!("about {left} questions like this\n")), "{accounting}: {notice}");
+    }
+}
+
 /// The ledger keeps the notion that was chosen when it was made, whatever would be chosen later.
 #[tokio::test]
 async fn a_notion_that_nobody_named_is_chosen_once() {
@@ -118,11 +159,11 @@ async fn a_notion_that_nobody_named_is_chosen_once() {
     let dir = Workdir::new(&text("0.1"));
     let check = dir.noisegate(&["check"]).await.stdout;
     // As many as adding up would, at least.
-    for part in ["own: each user ε = 2, δ = 1E-7, rdp: 20 answers", "zcdp 14, rdp 20, approx 20"] {
+    for part in ["own: each user ε = 2, δ = 1E-7, approx: 20 answers", "zcdp 14, rdp 13, approx 20"] {
         assert!(check.contains(part), "{part}: {check}");
     }
     let created = dir.noisegate(&["budget", "create"]).await.stdout;
-    assert!(created.contains("\"own\" counts by auto: rdp. Answers that each buys"), "{created}");
+    assert!(created.contains("\"own\" counts by auto: approx. Answers that each buys"), "{created}");
     let seen = async |ask: bool| {
         let gate = dir.serve_again().await;
         let ada = connect(&gate.url("ada", PASSWORD, "bikes")).await;
@@ -136,24 +177,24 @@ async fn a_notion_that_nobody_named_is_chosen_once() {
         assert!(gate.signal("TERM").await.success());
         own
     };
-    assert_eq!(seen(true).await, "rdp");
+    assert_eq!(seen(true).await, "approx");
     // At this price another would buy more.
     std::fs::write(dir.policy(), text("0.01")).unwrap();
     let check = dir.noisegate(&["check"]).await.stdout;
     assert!(check.contains("auto: zcdp. "), "{check}");
-    assert_eq!(seen(false).await, "rdp");
+    assert_eq!(seen(false).await, "approx");
     let shown = dir.noisegate(&["budget", "show"]).await.stdout;
-    assert!(shown.contains("own (rdp, per user)") && !shown.contains("changed in the policy"), "{shown}");
+    assert!(shown.contains("own (approx, per user)") && !shown.contains("changed in the policy"), "{shown}");
     // A reload chooses no other, either.
     let gate = dir.serve_again().await;
     std::fs::write(dir.policy(), text("0.1")).unwrap();
     assert_eq!(dir.noisegate(&["ctl", "reload"]).await.stdout, "reloaded: [statement]\n");
     drop(gate);
     // Naming what it has become changes nothing; naming another has to be signed.
-    std::fs::write(dir.policy(), text("0.1").replace("\"auto\"", "\"rdp\"")).unwrap();
+    std::fs::write(dir.policy(), text("0.1").replace("\"auto\"", "\"approx\"")).unwrap();
     let gate = dir.serve_again().await;
     assert!(gate.signal("TERM").await.success());
     std::fs::write(dir.policy(), text("0.1").replace("\"auto\"", "\"zcdp\"")).unwrap();
     let refused = dir.noisegate(&["serve"]).await.stderr;
-    assert!(refused.contains("accounting was rdp and is zcdp"), "{refused}");
+    assert!(refused.contains("accounting was approx and is zcdp"), "{refused}");
 }

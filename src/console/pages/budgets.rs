@@ -1,6 +1,6 @@
 //! Budgets: what was promised, what is left, who used it, and how it will go on.
 
-use super::burn_down::{Ahead, burn_down};
+use super::burn_down::{Ahead, NoForecast, burn_down};
 use super::frame::table;
 use super::promise::promise;
 use crate::chart::bar;
@@ -83,7 +83,7 @@ fn one(
     let name = &summary.budget.name;
     let left = share.map_or(if summary.closed { 0.0 } else { 1.0 }, |s| s.state.fraction_left());
     let drawn = reading.drawn(name, "");
-    let ahead = drawn.and_then(|d| Ahead::of(d, left, reading.at, summary.next));
+    let ahead = drawn.and_then(|d| Ahead::of(d, left, reading.at, summary.next).ok());
     html! {
         dl class="figures" {
             div { dt { "Left" } dd { (percent(left)) } }
@@ -130,7 +130,7 @@ fn each(index: usize, summary: &BudgetSummary, reading: &Reading, policy: &Polic
                         td class="n" { (number(drawn.map_or(0, |d| d.statements) as u128)) }
                         td class="n" { (fits(summary, Some(share), policy).map(number).unwrap_or_else(|| "–".into())) }
                         td class="t" { (drawn.and_then(|d| d.curve.last()).map(|(at, _)| moment(*at)).unwrap_or_default()) }
-                        td { (drawn.and_then(|d| Ahead::of(d, left, reading.at, summary.next)).map_or("–".into(), |a| a.short)) }
+                        td { (short(drawn.map_or(Err(NoForecast::Idle), |d| Ahead::of(d, left, reading.at, summary.next)))) }
                     }
                 }
             }
@@ -138,7 +138,7 @@ fn each(index: usize, summary: &BudgetSummary, reading: &Reading, policy: &Polic
         @for (n, share) in summary.shares.iter().enumerate() {
             @if let Some(drawn) = reading.drawn(&summary.budget.name, &share.owner) {
                 @let left = share.state.fraction_left();
-                @let ahead = Ahead::of(drawn, left, reading.at, summary.next);
+                @let ahead = Ahead::of(drawn, left, reading.at, summary.next).ok();
                 details {
                     summary { (share.owner) " over time" }
                     (burn_down(&format!("burn{index}-{n}"), &format!("{} of {}", summary.budget.name, share.owner), drawn, left, reading.at, ahead.as_ref()))
@@ -161,15 +161,24 @@ fn fits(summary: &BudgetSummary, share: Option<&Share>, policy: &Policy) -> Opti
     }
 }
 
-fn parts(title: &str, by: &BTreeMap<String, Part>, ahead: &dyn Fn(&Part) -> Option<Ahead>) -> Markup {
+/// A forecast in a table, or why there is none.
+fn short(ahead: Result<Ahead, NoForecast>) -> String {
+    ahead.map_or_else(|why| why.words().into(), |ahead| ahead.short)
+}
+
+fn parts(
+    title: &str,
+    by: &BTreeMap<String, Part>,
+    ahead: &dyn Fn(&Part) -> Result<Ahead, NoForecast>,
+) -> Markup {
     let mut parts: Vec<_> = by.iter().collect();
     parts.sort_by(|a, b| b.1.part.total_cmp(&a.1.part));
     html! {
         (table(&format!("Who used it, by {}", title.to_lowercase()), html! {
-            thead { tr { th scope="col" { (title) } th scope="col" class="n" { "Used of the budget" } th scope="col" class="n" { "Questions" } th scope="col" { "Last asked" } th scope="col" { "What is left, if these alone go on as lately" } } }
+            thead { tr { th scope="col" { (title) } th scope="col" class="n" { "Used of the budget" } th scope="col" class="n" { "Questions" } th scope="col" { "Last asked" } th scope="col" { "Forecast, if these alone go on as lately" } } }
             tbody {
                 @for (name, part) in parts {
-                    tr { th scope="row" { (name) } td class="n" { (percent(part.part)) } td class="n" { (number(part.statements as u128)) } td class="t" { (moment(part.last)) } td { (ahead(part).map_or("–".into(), |a| a.short)) } }
+                    tr { th scope="row" { (name) } td class="n" { (percent(part.part)) } td class="n" { (number(part.statements as u128)) } td class="t" { (moment(part.last)) } td { (short(ahead(part))) } }
                 }
             }
         }))
@@ -208,7 +217,14 @@ mod tests {
         let lasting = page(None);
         assert!(row(&lasting, "ada").contains(&format!("used up on {}", day(now + 8 * DAY))), "{lasting}");
         assert!(row(&lasting, "bo").contains(&format!("used up on {}", day(now + 48 * DAY))), "{lasting}");
-        assert!(row(&lasting, "cyd").ends_with("<td>–</td>"), "{lasting}");
+        assert!(row(&lasting, "cyd").ends_with("<td>nothing taken in the last 14 days</td>"), "{lasting}");
+        // What is used up, or has just begun, says so in the place of a forecast.
+        let why = |left, after| {
+            let ahead = |part: &Part| Ahead::of_part(part, &drawn, left, now - 4 * DAY + after, None);
+            row(&parts("User", &by, &ahead).into_string(), "ada")
+        };
+        assert!(why(0.0, DAY).ends_with("<td>used up</td>"));
+        assert!(why(0.6, DAY / 48).ends_with("<td>told an hour after the first question</td>"));
         // A budget that starts anew in twelve days is not used up by Bo before.
         let windowed = page(Some(now + 12 * DAY));
         assert!(row(&windowed, "ada").contains("used up on"), "{windowed}");

@@ -22,29 +22,67 @@ pub struct Ahead {
 /// The past that a forecast goes by, at least.
 const LEAST: i64 = DAY / 24;
 
+/// Why there is no forecast, in words that stand in its place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum NoForecast {
+    /// Nothing is left to go down.
+    UsedUp,
+    /// Nothing was taken lately.
+    Idle,
+    /// The first question is less than an hour old.
+    TooEarly,
+}
+
+impl NoForecast {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::UsedUp => "used up",
+            Self::Idle => "nothing taken in the last 14 days",
+            Self::TooEarly => "told an hour after the first question",
+        }
+    }
+}
+
 impl Ahead {
-    /// From what is left at `now`, as it went down lately. None where there is too little to go by.
-    pub fn of(drawn: &Drawn, left: f64, now: i64, next: Option<i64>) -> Option<Self> {
-        let since = since(drawn, now)?;
+    /// From what is left at `now`, as it went down lately.
+    ///
+    /// # Errors
+    /// There is too little to go by.
+    pub fn of(drawn: &Drawn, left: f64, now: i64, next: Option<i64>) -> Result<Self, NoForecast> {
+        let since = since(drawn, now).ok_or(NoForecast::Idle)?;
         let before = drawn.curve.iter().take_while(|(at, _)| *at <= since).last().map_or(1.0, |(_, l)| *l);
         Self::at_pace(before - left, now - since, left, now, next)
     }
 
     /// The same if those alone went on whose part this is.
-    pub fn of_part(part: &Part, drawn: &Drawn, left: f64, now: i64, next: Option<i64>) -> Option<Self> {
-        Self::at_pace(part.lately, now - since(drawn, now)?, left, now, next)
+    ///
+    /// # Errors
+    /// As of [`Ahead::of`].
+    pub fn of_part(
+        part: &Part,
+        drawn: &Drawn,
+        left: f64,
+        now: i64,
+        next: Option<i64>,
+    ) -> Result<Self, NoForecast> {
+        let since = since(drawn, now).ok_or(NoForecast::Idle)?;
+        Self::at_pace(part.lately, now - since, left, now, next)
     }
 
     /// Where so much was used in so many microseconds.
-    fn at_pace(used: f64, span: i64, left: f64, now: i64, next: Option<i64>) -> Option<Self> {
-        if span < LEAST || used <= 0.0 || left <= 0.0 {
-            return None;
+    fn at_pace(used: f64, span: i64, left: f64, now: i64, next: Option<i64>) -> Result<Self, NoForecast> {
+        match () {
+            () if left <= 0.0 => return Err(NoForecast::UsedUp),
+            () if used <= 0.0 => return Err(NoForecast::Idle),
+            () if span < LEAST => return Err(NoForecast::TooEarly),
+            () => {}
         }
         let lasts = left / used * span as f64;
         // What lies further away than ten years is not worth a date.
         let empty = (lasts < 3650.0 * DAY as f64).then(|| now.saturating_add(lasts as i64));
         let pace = "if questions go on as lately";
-        Some(match (empty, next) {
+        Ok(match (empty, next) {
             (Some(empty), next) if next.is_none_or(|next| empty < next) => Self {
                 label: "Used up, at this pace",
                 figure: day(empty),

@@ -14,6 +14,8 @@ pub struct Frame<'a> {
     pub visitor: Option<(&'a str, &'a str, String)>,
     /// The page's path.
     pub path: &'a str,
+    /// What of it is looked at: a query, or nothing.
+    pub query: &'a str,
     /// Whether it is loaded again by itself.
     pub refresh: bool,
     /// Whether there is a survey.
@@ -47,6 +49,10 @@ const REFRESH: u32 = 30;
 
 /// A page of a visitor.
 pub fn page(title: &str, frame: &Frame<'_>, content: &Markup) -> Markup {
+    let again = |parts: [&str; 2]| {
+        let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        if parts.is_empty() { frame.path.to_owned() } else { format!("{}?{}", frame.path, parts.join("&")) }
+    };
     html! {
         (head(title, frame.refresh, frame.script))
         body {
@@ -70,9 +76,9 @@ pub fn page(title: &str, frame: &Frame<'_>, content: &Markup) -> Markup {
                 p {
                     "As of " time { (words::moment(frame.at)) } ". "
                     @if frame.refresh {
-                        a href=(frame.path) { "Stop refreshing" }
+                        a href=(again([frame.query, ""])) { "Stop refreshing" }
                     } @else {
-                        a href=(format!("{}?refresh=on", frame.path)) { "Refresh every " (REFRESH) " seconds" }
+                        a href=(again([frame.query, "refresh=on"])) { "Refresh every " (REFRESH) " seconds" }
                     }
                     ". " a href=(REPORT) { "Save a report of all pages" }
                 }

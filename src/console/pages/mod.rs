@@ -23,7 +23,7 @@ pub use incidents::incidents;
 pub use kept::kept;
 pub use report::report;
 pub use rules::rules;
-pub use statements::statements;
+pub use statements::{Asked, View, statements};
 pub use streams::streams;
 pub use survey::survey;
 

@@ -1,7 +1,7 @@
 //! All pages that rest on a policy and a ledger alone, as one file: for who may not, or cannot, log in to a running proxy.
 
 use super::frame::{STYLE, meta};
-use super::{books, budgets, kept, rules, statements, streams};
+use super::{View, books, budgets, kept, rules, statements, streams};
 use crate::reading::Reading;
 use crate::source::InForce;
 use crate::words::{moment, number};
@@ -17,7 +17,7 @@ pub fn report(about: &str, reading: &Reading, in_force: &InForce) -> Markup {
     let policy = &in_force.policy;
     let parts = [
         ("budgets", "Budgets", budgets(reading, policy)),
-        ("statements", "Statements", statements(reading, None, policy, ConsoleRole::Auditor)),
+        ("statements", "Statements", statements(reading, None, policy, ConsoleRole::Auditor, &View::WHOLE)),
         ("policy", "Policy", rules(in_force)),
         ("streams", "Streams", streams(reading, policy, None)),
         ("kept", "Kept answers", kept(reading, policy, None)),

@@ -55,7 +55,12 @@ impl<'s> Ask<'s> {
         if self.settings.notices() {
             if !bill.places.is_empty() {
                 let paid = part(plan, &bill.places, of.charge)?;
-                notices.push(price_notice(&paid, &bill.budgets, plan.accuracy.as_ref()));
+                notices.push(price_notice(
+                    &paid,
+                    self.usual().as_ref(),
+                    &bill.budgets,
+                    plan.accuracy.as_ref(),
+                ));
             } else if answers.is_ok() {
                 notices.push(free_notice(bill.wider));
             }

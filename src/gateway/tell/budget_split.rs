@@ -93,7 +93,7 @@ impl Ask<'_> {
     async fn share(&self, plan: &Plan, charge: &Charge) -> Result<String, ClientError> {
         let gateway = self.gateway;
         let states = gateway.ledger.paying(self.identity, &plan.tables).await.map_err(|r| r.client())?;
-        Ok(match priced(&states, charge) {
+        Ok(match priced(&states, charge, None) {
             Ok((share, _)) => share,
             Err(why) => format!("more than there is: {why}"),
         })

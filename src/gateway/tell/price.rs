@@ -39,8 +39,13 @@ pub fn log_price(receipt: &Receipt) {
 
 /// The notice of a payment: the part of the budget that ends first, and how much of that is left;
 /// and the accuracy that was bought, when one was asked for.
-pub fn price_notice(charge: &Charge, budgets: &[BudgetState], bought: Option<&Reached>) -> Notice {
-    let told = binding(budgets, charge).and_then(|b| b.told(charge, true).ok());
+pub fn price_notice(
+    charge: &Charge,
+    usual: Option<&Charge>,
+    budgets: &[BudgetState],
+    bought: Option<&Reached>,
+) -> Notice {
+    let told = binding(budgets, charge).and_then(|b| b.told(charge, usual, true).ok());
     let spent = told.map_or_else(|| "spent".into(), |(share, left)| format!("spent {share}; {left}"));
     let bought = bought.map(|reached| format!("; each number is {}", reached.told()));
     Notice::new(format!("{spent}{}", bought.unwrap_or_default()))

@@ -42,7 +42,7 @@ impl Ask<'_> {
     async fn budgets(&self) -> Result<Vec<OwnRow>, ClientError> {
         let gateway = self.gateway;
         let states = gateway.ledger.remaining(self.identity).await.map_err(|r| r.client())?;
-        let usual = ledger::usual(&self.settings.plan(&gateway.settings).epsilon);
+        let usual = self.usual();
         let row = |state: &ledger::BudgetState| {
             let b = &state.admitted();
             let left = usual.as_ref().and_then(|c| state.fits(c).ok());

@@ -29,6 +29,13 @@ pub enum Kept {
 }
 
 impl Ask<'_> {
+    /// The question in which it is counted what is left, at the session's price.
+    pub fn usual(&self) -> Option<Charge> {
+        let terms = self.terms();
+        let notions: Vec<dp::Notion> = terms.budgets.iter().map(|(_, notion)| *notion).collect();
+        ledger::usual(&terms.epsilon, terms.mechanism, &notions)
+    }
+
     /// The first sentence.
     pub async fn cost(&self, plan: &Plan, kept: Option<&Kept>) -> Result<String, ClientError> {
         let gateway = self.gateway;
@@ -53,7 +60,8 @@ impl Ask<'_> {
             None => "costs",
         };
         let states = gateway.ledger.paying(self.identity, &plan.tables).await.map_err(|r| r.client())?;
-        let priced = priced(&states, charge).map_err(|why| format!("This would be refused: {why}."));
+        let priced = priced(&states, charge, self.usual().as_ref())
+            .map_err(|why| format!("This would be refused: {why}."));
         let mut sentence = match priced {
             Err(refused) => return Ok(refused),
             Ok((share, left)) => format!("This {costs} {share}; {left}"),
@@ -69,11 +77,15 @@ impl Ask<'_> {
 }
 
 /// A charge's share of the budget that ends first, and what is left of that; or why nothing pays for it.
-pub fn priced(states: &[BudgetState], charge: &Charge) -> Result<(String, String), String> {
+pub fn priced(
+    states: &[BudgetState],
+    charge: &Charge,
+    usual: Option<&Charge>,
+) -> Result<(String, String), String> {
     match binding(states, charge) {
         None => Err("no budget of yours pays for it".into()),
         Some(state) => state
-            .told(charge, false)
+            .told(charge, usual, false)
             .map_err(|why| format!("{} does not pay for it: {why}", ledger::words::whose(&state.budget))),
     }
 }

@@ -2,6 +2,9 @@
 //! refused. `seen` is of this process and its memory; the rest is of the ledger.
 
 mod seen;
+mod view;
+
+pub use view::{Asked, View};
 
 use super::frame::table;
 use crate::reading::Reading;
@@ -9,10 +12,18 @@ use crate::words::{moment, number, percent};
 use ledger::{Deed, Recorded, Taken};
 use maud::{Markup, html};
 use policy::{ConsoleRole, Policy};
-use record::Shown;
+use record::{Outcome, Shown};
+use std::collections::BTreeSet;
+use view::List;
 
-/// The page. `shown` is None where no proxy runs: then there is the ledger alone.
-pub fn statements(reading: &Reading, shown: Option<&Shown>, policy: &Policy, role: ConsoleRole) -> Markup {
+/// The page, as far as it is looked at. `shown` is None where no proxy runs: then there is the ledger alone.
+pub fn statements(
+    reading: &Reading,
+    shown: Option<&Shown>,
+    policy: &Policy,
+    role: ConsoleRole,
+    view: &View,
+) -> Markup {
     let texts = policy.ledger_text && role == ConsoleRole::Owner;
     html! {
         h1 { "Statements" }
@@ -22,17 +33,44 @@ pub fn statements(reading: &Reading, shown: Option<&Shown>, policy: &Policy, rol
         }
         @if !policy.ledger_text { p { "This policy does not keep the texts of questions; each is known by the first letters of a fingerprint." } }
         @else if role == ConsoleRole::Auditor { p { "The texts of questions are shown to owners only." } }
-        @if let Some(shown) = shown { (seen::seen(shown, role)) }
-        section aria-labelledby="answered" {
-            h2 id="answered" { "Answers about people" }
+        @if let Some(shown) = shown {
+            (seen::seen(shown, role))
+            (view.form(&users(reading, shown)))
+            (seen::latest(shown, view, role))
+        }
+        section aria-labelledby="answers" {
+            h2 id="answers" { "Answers about people" }
             p { "From the ledger: every question about people that was answered, under this and earlier proxies." }
             @if reading.statements.is_empty() {
                 p { "Nothing has been asked yet." }
             } @else {
-                @if !reading.dearest.is_empty() { (list("The most expensive", &reading.dearest, texts)) }
-                (list(&format!("The latest {}", number(reading.statements.len() as u128)), reading.statements.iter(), texts))
+                @if view.is_usual() && view.is_first(List::Answers) && !reading.dearest.is_empty() {
+                    (list("The most expensive", &reading.dearest, texts))
+                }
+                @let latest = reading.statements.len();
+                @let wanted = reading.statements.iter().filter(|r| view.has(&r.who, outcome(r))).collect();
+                @let (listed, links) = view.cut(List::Answers, wanted);
+                @if listed.is_empty() { p { "None of the latest " (number(latest as u128)) "." } }
+                @else { (list(&format!("The latest {}", number(latest as u128)), listed, texts)) }
+                (links)
             }
         }
+    }
+}
+
+/// Everybody who asked anything.
+fn users<'r>(reading: &'r Reading, shown: &'r Shown) -> Vec<&'r str> {
+    let by_ledger = reading.users.keys().map(String::as_str);
+    let all: BTreeSet<&str> = shown.users.iter().map(|(user, _)| user.as_str()).chain(by_ledger).collect();
+    all.into_iter().collect()
+}
+
+/// The outcome that the proxy told of an entry.
+fn outcome(recorded: &Recorded) -> Option<Outcome> {
+    match recorded.deed {
+        Deed::Paid(_) => Some(Outcome::Fresh),
+        Deed::Again(_) => Some(Outcome::Repeated),
+        Deed::Other(_) => None,
     }
 }
 

@@ -5,20 +5,25 @@
 //! not be trusted with the database.
 
 use super::super::frame::table;
+use super::view::{List, View, word};
 use crate::words::{count, moment, number, percent};
 use maud::{Markup, html};
 use policy::ConsoleRole;
 use record::{Line, Outcome, Price, Refusals, Shown, Stage, Tally};
 use std::time::Duration;
 
-/// Everything of it.
+/// Statements that run and are listed.
+const RUNNING: usize = 50;
+
+/// Everything but the statements that have ended.
 pub fn seen(shown: &Shown, role: ConsoleRole) -> Markup {
     let times = role == ConsoleRole::Owner;
     html! {
         section aria-labelledby="running" {
             h2 id="running" { "Running now" }
             @if shown.live.is_empty() { p { "No statement runs at this moment." } }
-            @else { (lines("Statements that run", &shown.live, times)) }
+            @else { (lines("Statements that run", shown.live.iter().take(RUNNING), times)) }
+            @if let Some(more @ 1..) = shown.live.len().checked_sub(RUNNING) { p { "And " (count(more as u128, "other", "others")) "." } }
         }
         section aria-labelledby="refused" {
             h2 id="refused" { "What people want and do not get" }
@@ -33,17 +38,33 @@ pub fn seen(shown: &Shown, role: ConsoleRole) -> Markup {
             @if shown.users.is_empty() { p { "Nobody has asked anything since the proxy started." } }
             @else { (users(&shown.users, times)) }
         }
-        @if !shown.past.is_empty() {
-            section aria-labelledby="latest" {
-                h2 id="latest" { "Latest statements" }
-                p { "As this proxy remembers them, in memory: it forgets them when it ends." }
-                (lines("The latest first", &shown.past, times))
+    }
+}
+
+/// Statements that have ended, as far as they are looked at.
+pub fn latest(shown: &Shown, view: &View, role: ConsoleRole) -> Markup {
+    let times = role == ConsoleRole::Owner;
+    let wanted: Vec<&Line> = shown.past.iter().filter(|line| view.has(&line.user, line.outcome)).collect();
+    let is_setting = |line: &&Line| view.is_of(&line.user) && line.outcome == Some(Outcome::Session);
+    let folded = if view.folds_settings() { shown.past.iter().filter(is_setting).count() } else { 0 };
+    let (listed, links) = view.cut(List::Latest, wanted);
+    html! {
+        section aria-labelledby="latest" {
+            h2 id="latest" { "Latest statements" }
+            p {
+                "As this proxy remembers them, in memory: it forgets them when it ends."
+                @if folded > 0 {
+                    " Without " (count(folded as u128, "setting of a session", "settings of sessions")) " (SET, BEGIN and the like): "
+                    a href=(format!("{}#latest", view.with_settings())) { "show these, too" } "."
+                }
             }
+            @if listed.is_empty() { p { "None." } } @else { (lines("The latest first", listed, times)) }
+            (links)
         }
     }
 }
 
-fn lines(caption: &str, lines: &[Line], times: bool) -> Markup {
+fn lines<'l>(caption: &str, lines: impl IntoIterator<Item = &'l Line>, times: bool) -> Markup {
     table(
         caption,
         html! {
@@ -87,23 +108,6 @@ fn ended(line: &Line) -> String {
     match line.outcome {
         None => format!("runs: {}", name(line.stage)),
         Some(outcome) => word(outcome).into(),
-    }
-}
-
-/// An outcome, to somebody who reads it for the first time.
-fn word(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Fresh => "paid for",
-        Outcome::Repeated => "given again, free",
-        Outcome::Free => "free",
-        Outcome::Public => "about public tables",
-        Outcome::Synthetic => "made up",
-        Outcome::Passthrough => "exact, without privacy",
-        Outcome::Explained => "explained",
-        Outcome::Session => "setting",
-        Outcome::Refused => "refused",
-        Outcome::Failed => "failed",
-        Outcome::Cancelled => "cancelled",
     }
 }
 
@@ -241,7 +245,15 @@ mod tests {
 
     #[test]
     fn owners_see_times_and_texts_and_auditors_neither() {
-        let owner = seen(&shown(), ConsoleRole::Owner).into_string();
+        let page = |role| {
+            let shown = shown();
+            format!(
+                "{}{}",
+                seen(&shown, role).into_string(),
+                latest(&shown, &View::WHOLE, role).into_string()
+            )
+        };
+        let owner = page(ConsoleRole::Owner);
         for said in [
             "runs: reading rows",
             "paid for",
@@ -255,7 +267,7 @@ mod tests {
         ] {
             assert!(owner.contains(said), "{said} in {owner}");
         }
-        let auditor = seen(&shown(), ConsoleRole::Auditor).into_string();
+        let auditor = page(ConsoleRole::Auditor);
         assert!(auditor.contains("5.0 % of total") && auditor.contains("is not supported"));
         for hidden in [" ms", "SELECT secret", "Duration", "Time of all"] {
             assert!(!auditor.contains(hidden), "{hidden} in {auditor}");

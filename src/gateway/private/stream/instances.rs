@@ -273,7 +273,7 @@ impl UserStream {
                 r => refused(&r, &stream),
             })?;
             span.in_scope(|| log_price(&receipt));
-            let mut notice = price_notice(receipt.charge(), receipt.budgets(), None);
+            let mut notice = price_notice(receipt.charge(), None, receipt.budgets(), None);
             notice.message = format!(
                 "opened stream \"{}\": {}; {} questions of it may be answered with yes",
                 stream.name, notice.message, stream.positives

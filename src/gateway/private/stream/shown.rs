@@ -23,7 +23,7 @@ impl Ask<'_> {
             .map_err(|e| ClientError::incident(SqlState::INTERNAL, "the stream could not be priced", &e))?;
         // Its questions may read any table: every budget of the user pays.
         let states = gateway.ledger.remaining(self.identity).await.map_err(|r| r.client())?;
-        Ok(match words::priced(&states, &charge) {
+        Ok(match words::priced(&states, &charge, None) {
             Ok((share, left)) => format!("{share}; {left}"),
             Err(why) => format!("what is refused: {why}"),
         })

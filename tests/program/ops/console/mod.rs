@@ -2,6 +2,7 @@
 
 mod live;
 mod report;
+mod statements;
 
 use super::{certificate, text, with_server};
 use crate::city::{PASSWORD, bikes};
