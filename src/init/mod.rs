@@ -121,7 +121,7 @@ unit = {unit}
 epsilon = 0.1      # the price. Noise has the scale (what one unit can change) / epsilon: half the price, twice the noise
 delta = 1e-9       # spent when groups are private: the chance that a group of one unit alone is shown
 max_groups = 4     # private groups that one unit may touch; its others are dropped at random
-max_rows = 8       # rows that one unit may bring to one group; a unit with more is scaled down
+max_rows = 8       # rows of a unit in a private group; times max_groups in all groups; a unit with more is scaled down
 
 # The guarantee: all answers together, to everybody, cost at most this. Whoever suspects with {BEFORE} % that somebody is in
 # the data becomes at most {at_most} % sure of it, but for a chance of one in 10,000: `noisegate init --at-most` proposes the
