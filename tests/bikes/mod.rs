@@ -9,7 +9,8 @@ use crate::support::{self, TestDb};
 use noisegate::answer::{Field, Identity};
 use noisegate::backend::{Backend, FetchRequest, FetchText, Fingerprint, Hints, Param, RelayError, Settings};
 use noisegate::backend::{Setting, introspect};
-use noisegate::dp::{Entropy, EntropyError, Notion, Spec};
+use noisegate::dp::profile::{BINS, Histogram};
+use noisegate::dp::{Distribution, Entropy, EntropyError, Notion, Ratio, Spec};
 use noisegate::emit::{fetch, print};
 use noisegate::error::ClientError;
 use noisegate::gateway::{self, private_groups, rounds};
@@ -17,7 +18,7 @@ use noisegate::kernel::{self, Certified};
 use noisegate::ledger::{Ledger, Terms};
 use noisegate::plan::reach::columns::{Beside, Intervals};
 use noisegate::plan::{self, Missing, Plan, PlanError, Stage};
-use noisegate::policy::{self, Policy};
+use noisegate::policy::{self, Measure, Measured, Policy};
 use noisegate::price::{Proof, Proven};
 use noisegate::release::stream::{Instance, Told};
 use noisegate::release::within::Groups;
@@ -200,6 +201,25 @@ impl Bikes {
             (t.max_rows, t.max_total_rows, t.cut_rows) = (None, Some(60), None);
         }
         self
+    }
+
+    /// What was measured of a table, with Gaussian noise of an ε of 0.1: the first bins, and nobody in others.
+    pub fn profile(&mut self, table: &str, mut bins: Vec<i64>) {
+        bins.resize(BINS, 0);
+        let noise = Distribution::Gaussian { variance: Ratio::from_integer(100) };
+        let histogram = Histogram::new(bins, noise, Ratio::new(1, 10)).unwrap();
+        let of = self.policy.tables.iter().find(|t| t.name == table).unwrap();
+        let measured = Measured {
+            schema: of.schema.clone(),
+            table: table.to_owned(),
+            owner: self.policy.owner(of).unwrap(),
+            id: 7,
+            // 2026-11-23
+            measured: 1_795_392_000_000_000,
+            valid_until: i64::MAX,
+            items: vec![(Measure::Rows, histogram)],
+        };
+        self.policy.with_profiles([&measured]);
     }
 
     /// The sizes of public columns that plans have asked for.

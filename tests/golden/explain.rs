@@ -152,10 +152,10 @@ async fn options_stand_in_for_a_session() {
     // Rows over all groups, in steps of 1/64.
     let rows = |plan, what| of(plan, what).as_f64().unwrap() * of(plan, "grid").as_f64().unwrap();
     assert_eq!((of(&usual, "l0"), of(&dear, "l0")), (serde_json::Value::Null, serde_json::Value::Null));
-    assert_eq!((rows(&usual, "l2"), rows(&dear, "l2")), (200.0, 7.0));
+    assert_eq!((rows(&usual, "l2"), rows(&dear, "l2")), (500.0, 7.0));
     assert_eq!(dear["settings"]["max_rows"], 7);
     // What the session chooses holds for every table, as `SET noisegate.max_rows` does.
-    assert_eq!(usual["releases"][0]["bounding"]["max_rows"], 200);
+    assert_eq!(usual["releases"][0]["bounding"]["max_rows"], 500);
     assert_eq!(dear["releases"][0]["bounding"]["max_rows"], 7);
     let wrong = explain(&[TPCH, &["--max-groups", "0", sql]].concat(), "").await;
     assert_eq!(wrong.status.code(), Some(2), "{wrong:?}");

@@ -3,7 +3,7 @@
 //! `UPDATE_GOLDENFILES=1 cargo test --test golden scripts` writes the outputs anew; read the difference before it is
 //! committed. In a script, `> SELECT …` shows the whole way, `[plan]> SELECT …` the plan alone, `[sql]> SELECT …` the
 //! texts that PostgreSQL runs, `[answer]> SELECT …` the rows alone, `[same]> SELECT …` the form that a stored answer is known
-//! by, `[choice]> SELECT …` the release that `noisegate.bounds = auto` chooses its bound by, `[words]> SELECT …` what EXPLAIN tells in sentences, and `!> SELECT …` the error that it must end in. `SET noisegate.mechanism = …`, `SET noisegate.intervals = …`, `SET noisegate.consistent = …`, `SET noisegate.accuracy = …`, `SET noisegate.bounds = …` (a bound that was chosen) and `SET noisegate.stream = …` hold for
+//! by, `[choice]> SELECT …` the release that `noisegate.bounds = auto` chooses its bound by, `[words]> SELECT …` what EXPLAIN tells in sentences, and `!> SELECT …` the error that it must end in. `SET noisegate.mechanism = …`, `SET noisegate.intervals = …`, `SET noisegate.consistent = …`, `SET noisegate.accuracy = …`, `SET noisegate.bounds = …` (a bound that was chosen), `SET noisegate.profile = …` (bins of the trips of riders, of an ε of 0.1) and `SET noisegate.stream = …` hold for
 //! what follows them.
 
 use crate::bikes::{Asked, Bikes};
@@ -54,6 +54,10 @@ impl goldenscript::Runner for Runner {
         // As if a release had chosen it.
         if let Some(word) = sql.strip_prefix("SET noisegate.bounds = ") {
             self.bikes.plan.total_rows = word.parse().ok();
+            return Ok(String::new());
+        }
+        if let Some(bins) = sql.strip_prefix("SET noisegate.profile = ") {
+            self.bikes.profile("trips", bins.split(' ').map(|n| n.parse()).collect::<Result<_, _>>()?);
             return Ok(String::new());
         }
         if let Some(name) = sql.strip_prefix("SET noisegate.stream = ") {
@@ -242,6 +246,7 @@ scripts!(
     per_unit_windows,
     price,
     probes,
+    profile,
     private_joins,
     public,
     public_rows,
