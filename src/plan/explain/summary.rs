@@ -138,26 +138,27 @@ fn bounds(each: &mut Vec<String>, r: &Release, unit: &str) {
 
 /// What a bound on rows cuts, as far as it was measured.
 pub(super) fn measured(r: &Release, unit: &str) -> Option<String> {
-    let bounding = &r.bounding;
-    let lost = r.lost_rows()?;
-    let Some(profiled) = bounding.profiled().filter(|_| !lost.is_nan()) else {
-        return lost.is_nan().then(|| unmeasured(r));
-    };
-    let tail = &profiled.tail;
-    let date = day(profiled);
-    let beyond = match libm::ceil(tail.kappa()) {
-        units if units >= 1.0 => {
-            format!(
-                "; at most {units} {unit}s have more than {} rows, of which the rest is counted nowhere",
-                tail.h()
-            )
+    let lost = r.lost_rows();
+    if lost.is_some_and(f64::is_nan) {
+        return Some(unmeasured(r));
+    }
+    let profiled = r.bounding.profiled().filter(|_| r.bounding.rows_stage() && r.counts_rows())?;
+    let (tail, day) = (&profiled.tail, day(profiled));
+    let cut = match lost {
+        Some(lost) => {
+            let lost = short(libm::ceil(lost));
+            format!("that cuts at most {lost} rows of any group, which intervals include (profile of {day})")
         }
+        None => format!("that cuts nothing of a {unit} with up to {} rows (profile of {day})", tail.h()),
+    };
+    let beyond = match libm::ceil(tail.kappa()) {
+        units if units >= 1.0 => format!(
+            "; at most {units} {unit}s have more than {} rows, of which the rest is counted nowhere",
+            tail.h()
+        ),
         _ => String::new(),
     };
-    let lost = short(libm::ceil(lost));
-    Some(format!(
-        "that cuts at most {lost} rows of any group, which intervals include (profile of {date}){beyond}"
-    ))
+    Some(cut + &beyond)
 }
 
 /// What is said where nobody knows what a bound cuts.
