@@ -82,7 +82,7 @@ mod tests {
         ));
         assert_eq!(summary(&policy), "");
         let mut bins = vec![0; dp::profile::BINS];
-        (bins[0], bins[5]) = (900, 400);
+        (bins[0], bins[2], bins[5]) = (900, 300, 400);
         let noise = Distribution::Gaussian { variance: Ratio::from_integer(100) };
         let histogram = Histogram::new(bins, noise, Ratio::new(1, 10)).unwrap();
         policy.with_profiles(&[policy::Measured {

@@ -97,8 +97,7 @@ pub fn told(item: &Item, epsilon: &BigDecimal, known: bool) -> String {
         cut => format!("at most {} of any group", number(cut)),
     };
     let epsilon = epsilon.normalized().to_plain_string();
-    let mut out =
-        format!("at ε = {epsilon} at most {} rows of a unit count, which cuts {cut}", number(c as f64));
+    let mut out = format!("at ε = {epsilon} at most {} of a unit count, which cuts {cut}", rows_of(c));
     if !known {
         let (kappa, h) = (number(item.tail.kappa().floor()), number(item.tail.h() as f64));
         let _ = write!(out, "; at most {kappa} units have more than {h}");
@@ -124,7 +123,11 @@ fn cuts(price: f64, c: u64, cut: f64) -> String {
         0.0 => "that cuts none of these".to_owned(),
         cut => format!("that cuts at most {} rows of any group", number(cut.ceil())),
     };
-    format!("at epsilon {price} at most {} rows of a unit count: {cut}", number(c as f64))
+    format!("at epsilon {price} at most {} of a unit count: {cut}", rows_of(c))
+}
+
+fn rows_of(n: u64) -> String {
+    format!("{} {}", number(n as f64), if n == 1 { "row" } else { "rows" })
 }
 
 /// A whole number, in groups of three digits.
