@@ -116,7 +116,8 @@ async fn measure(checked: Checked, scale: f64) -> Result<(), Box<dyn Error>> {
     let gateway = Gateway::open(checked, None)?;
     // How many riders there are is no secret of the demo's. The cast cuts.
     let riders = (f64::from(demo::data::RIDERS) * scale) as i64;
-    let epsilon = BigDecimal::from_str(&profile::text::epsilon(profile::wanted(riders)))?;
+    // Twice the least, which is little of what there is.
+    let epsilon = BigDecimal::from_str(&profile::text::epsilon(2.0 * profile::wanted(riders)))?;
     let measuring = Measuring::new(&gateway, &epsilon);
     for (table, _) in measurable(gateway.policy()).into_iter().filter(|(_, can)| can.is_ok()) {
         measuring.rows(&table.name, "noisegate demo", "the demo begins").await?;

@@ -67,7 +67,8 @@ pub fn sentences(plan: &Plan, question: &Question, policy: &Policy) -> Vec<Strin
     if let Some(first) = accuracy.get_mut(..1) {
         first.make_ascii_uppercase();
     }
-    vec![format!("{accuracy}."), super::summary::cuts(plan, policy)]
+    let cut = super::summary::what_cuts(plan, policy);
+    [format!("{accuracy}."), super::summary::cuts(plan, policy)].into_iter().chain(cut).collect()
 }
 
 fn accuracy(question: &Question, release: &Release) -> String {

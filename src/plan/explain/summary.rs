@@ -36,7 +36,12 @@ pub fn sentences(plan: &Plan, policy: &Policy) -> Vec<String> {
             reached.told()
         )
     });
-    price.into_iter().chain([errors(plan), cuts(plan, policy)]).chain(estimated()).collect()
+    price
+        .into_iter()
+        .chain([errors(plan), cuts(plan, policy)])
+        .chain(what_cuts(plan, policy))
+        .chain(estimated())
+        .collect()
 }
 
 fn paying(plan: &Plan) -> impl Iterator<Item = &Release> {
@@ -124,9 +129,6 @@ fn bounds(each: &mut Vec<String>, r: &Release, unit: &str) {
             }
         }
     }
-    if let Some(cut) = measured(r, unit) {
-        add(each, cut);
-    }
     let Some(cut) = bounding.cut() else { return };
     let percent = (&cut.share * BigDecimal::from(100)).with_scale_round(1, RoundingMode::HalfUp).normalized();
     if percent >= 1 {
@@ -134,6 +136,17 @@ fn bounds(each: &mut Vec<String>, r: &Release, unit: &str) {
         let about = if matches!(r.norm(), Some(Norm::Squares(_))) { "at most" } else { "about" };
         add(each, format!("{about} {percent} % of the rows of {} are left out by that", cut.table));
     }
+}
+
+/// A sentence about what the bounds of a plan cut.
+pub(crate) fn what_cuts(plan: &Plan, policy: &Policy) -> Option<String> {
+    let mut each = Vec::new();
+    for cut in paying(plan).filter_map(|r| measured(r, policy.unit_column())) {
+        add(&mut each, cut);
+    }
+    let mut text = each.join("; ");
+    text.get_mut(..1)?.make_ascii_uppercase();
+    Some(text + ".")
 }
 
 /// What a bound on rows cuts, as far as it was measured.
@@ -153,7 +166,7 @@ pub(super) fn measured(r: &Release, unit: &str) -> Option<String> {
     };
     let beyond = match libm::ceil(tail.kappa()) {
         units if units >= 1.0 => format!(
-            "; at most {units} {unit}s have more than {} rows, of which the rest is counted nowhere",
+            ". At most {units} {unit}s have more than {} rows, of which the rest is counted nowhere",
             tail.h()
         ),
         _ => String::new(),
