@@ -6,8 +6,6 @@
 pub mod text;
 mod way;
 
-pub use way::answer;
-
 use super::args::PolicyFile;
 use super::offline;
 use super::print::say;

@@ -114,7 +114,7 @@ impl Distribution {
             Self::Laplace { scale } => {
                 let q = libm::exp(-1.0 / float(scale));
                 let p = -libm::expm1(-1.0 / float(scale));
-                (2.0 * q / (p * p), 2.0 * q * (p * p + 6.0 * q) / p.powi(4))
+                (2.0 * q / (p * p), 2.0 * q * (p * p + 6.0 * q) / (p * p * p * p))
             }
             Self::Gaussian { variance } => (float(variance), 0.0),
             Self::None => (0.0, 0.0),

@@ -71,16 +71,9 @@ pub(crate) fn either<'e>(
     let [u] = light.call("IS NULL")? else { return None };
     (u.column()? == &(stage.to_owned(), "u".to_owned())).then_some(())?;
     let [whole, times] = whole.call("*")? else { return None };
-    let times = u128::try_from(times.integer()?).ok()?;
-    let (row, rises) = scans.column(exactly(whole).column()?)?.row?;
-    let each = row.checked_mul(most.into())?.checked_mul(times)?;
+    // A numeric holds every sum.
+    let whole = if let Expr::Cast(x, NUMERIC) = whole { x } else { whole };
+    let (row, rises) = scans.column(whole.column()?)?.row?;
+    let each = row.checked_mul(most.into())?.checked_mul(u128::try_from(times.integer()?).ok()?)?;
     Some((Part::in_all(each).rising(rises), bounded))
-}
-
-/// What is cast to a numeric, which holds every sum.
-fn exactly(e: &Expr) -> &Expr {
-    match e {
-        Expr::Cast(x, ty) if *ty == NUMERIC => x,
-        e => e,
-    }
 }

@@ -174,19 +174,13 @@ fn middle(p: &mut Parser, units: &Units, domain: Option<&Domain>) -> Result<Midd
     }
     // A count of all rows is no less than any other of the same group, so that their vectors are no longer.
     let (Some(most), true) = (p.number_behind(">"), units.counts_rows) else { return Ok(Middle::Missing) };
-    if p.exactly(&shares(units, &joined, Norm::Sum(most)))? {
+    if p.exactly(&shares(units, &joined, most, false))? {
         return Ok(Middle::Sum(STEPS.saturating_mul(most)));
     }
-    let square = most.isqrt();
-    Ok(
-        if square.checked_mul(square) == Some(most)
-            && p.exactly(&shares(units, &joined, Norm::Squares(square)))?
-        {
-            Middle::Squares(STEPS.saturating_mul(STEPS).saturating_mul(most))
-        } else {
-            Middle::Missing
-        },
-    )
+    let bound = most.isqrt();
+    let squares =
+        bound.checked_mul(bound) == Some(most) && p.exactly(&shares(units, &joined, bound, true))?;
+    Ok(if squares { Middle::Squares((STEPS * STEPS).saturating_mul(most)) } else { Middle::Missing })
 }
 
 /// What of a count enters a share: no sum of a unit's reaches the end of int8.
@@ -194,29 +188,21 @@ const COUNTED: &str = "1000000";
 /// Steps that are a row in a share.
 const STEPS: u64 = 64;
 
-/// The norm that bounds a unit's rows over its groups.
-#[derive(Clone, Copy)]
-enum Norm {
-    Sum(u64),
-    Squares(u64),
-}
-
 /// `e`: the shares of counts, in steps. Where the norm N of a unit's rows n over its groups is above a bound C, ⌊w·n⌋ of each of its
 /// counts with one w for all: for the sum, w = 64·C/N, by whole numbers; for the root of the sum of squares, 64·√(C²/N²) less a part
 /// in 10^9, where what four roundings in double precision can add is a part in 10^15. Else 64·n. Either way the norm of shares is at
 /// most 64·C: scaling and rounding down lengthen no vector.
-fn shares(units: &Units, joined: &str, norm: Norm) -> String {
+fn shares(units: &Units, joined: &str, most: u64, squares: bool) -> String {
     let capped = |n: &str| format!("LEAST(c.{n}, {COUNTED})::pg_catalog.int4");
-    let rows = capped("n0");
-    let share = |n: &str| match norm {
-        Norm::Sum(most) => {
-            let (all, steps) = (format!("pg_catalog.sum({rows}) OVER v"), most.saturating_mul(STEPS));
+    let (rows, steps) = (capped("n0"), most.saturating_mul(STEPS));
+    let share = |n: &str| match squares {
+        false => {
+            let all = format!("pg_catalog.sum({rows}) OVER v");
             format!("{all} > {most} THEN {n}::pg_catalog.int8 * {steps} / {all}")
         }
-        Norm::Squares(most) => {
+        true => {
             let all = format!("pg_catalog.sum({rows}::pg_catalog.int8 * {rows}) OVER v");
-            let (square, steps) = (most.saturating_mul(most), most.saturating_mul(STEPS));
-            let steps = steps.saturating_mul(steps);
+            let (square, steps) = (most.saturating_mul(most), steps.saturating_mul(steps));
             format!(
                 "{all} > {square} THEN pg_catalog.floor({n}::pg_catalog.float8 * pg_catalog.sqrt({steps} / ({all})::pg_catalog.float8) * 0.999999999::pg_catalog.float8)::pg_catalog.int8"
             )

@@ -4,10 +4,10 @@ use super::mutations::caught;
 use super::{accept, check, linf};
 
 /// Of a listed domain, where no unit with at most twenty rows is cut.
-const EXACT: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT v.v FROM (VALUES ('day'::P.text), ('month'::P.text), ('year'::P.text)) AS v(v)) AS x0(k)), h AS (SELECT b0."rider_id" AS u, P.count(*) AS n FROM "public"."trips" AS b0 WHERE (b0."minutes" > 5) GROUP BY 1), c AS (SELECT h.u AS u, b0."note" AS k0, P.count(*) AS n0, COALESCE(P.sum(((LEAST(GREATEST(b0."fare", 0), 60)) * 100)::P.int4), 0) AS s1, COALESCE(P.sum(P.int8smaller(P.int8larger((b0."fare" * 100)::P.int8 - 3000, (-3000)), 3000)::P.int4), 0) AS s2 FROM "public"."trips" AS b0 LEFT JOIN h ON h.u = b0."rider_id" AND h.n > 20 WHERE (b0."minutes" > 5) GROUP BY 1, 2), g AS (SELECT c.k0, COALESCE(P.sum((CASE WHEN c.u IS NULL THEN c.n0 ELSE LEAST(c.n0, 20)::P.int4 END)::P.int8), 0) AS a0, COALESCE(P.sum((CASE WHEN c.u IS NULL THEN c.s2 ELSE (LEAST(GREATEST(CASE WHEN c.n0 > 20 THEN (c.s2 / c.n0) * 20 + (c.s2 % c.n0) * 20 / c.n0 ELSE c.s2 END, (-60000)), 60000))::P.int4 END)::P.int8), 0) AS a1 FROM c GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0, COALESCE(g.a1, 0) AS a1 FROM d LEFT JOIN g ON g.k0 COLLATE P."default" = d.k0 COLLATE P."default" ORDER BY 1"#;
+const EXACT: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT v.v FROM (VALUES ('day'::P.text), ('month'::P.text), ('year'::P.text)) AS v(v)) AS x0(k)), h AS (SELECT b0."rider_id" AS u, P.count(*) AS n FROM "public"."trips" AS b0 WHERE (b0."minutes" > 5) GROUP BY 1), c AS (SELECT h.u AS u, b0."note" AS k0, P.count(*) AS n0, COALESCE(P.sum(((LEAST(GREATEST(b0."fare", 0), 60)) * 100)::P.int4), 0) AS s1, COALESCE(P.sum(P.int8smaller(P.int8larger((b0."fare" * 100)::P.int8 - 3000, (-3000)), 3000)::P.int4), 0) AS s2 FROM "public"."trips" AS b0 LEFT JOIN h ON h.u = b0."rider_id" AND h.n > 20 WHERE (b0."minutes" > 5) GROUP BY 1, 2), g AS (SELECT c.k0, COALESCE(P.sum((CASE WHEN c.u IS NULL THEN c.n0 * 1 ELSE LEAST(c.n0, 20)::P.int4 END)::P.int8), 0) AS a0, COALESCE(P.sum((CASE WHEN c.u IS NULL THEN c.s2 * 1 ELSE (LEAST(GREATEST(CASE WHEN c.n0 > 20 THEN (c.s2 / c.n0) * 20 + (c.s2 % c.n0) * 20 / c.n0 ELSE c.s2 END, (-60000)), 60000))::P.int4 END)::P.int8), 0) AS a1 FROM c GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0, COALESCE(g.a1, 0) AS a1 FROM d LEFT JOIN g ON g.k0 COLLATE P."default" = d.k0 COLLATE P."default" ORDER BY 1"#;
 
 /// Of rows that are spread over groups, 80 of a unit in all, and whose values are computed once.
-const SPREAD: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT t."station"::P.text FROM "public"."stations" AS t WHERE t."station" IS NOT NULL) AS x0(k)), h AS (SELECT o.c0 AS u, P.count(*) AS n FROM (SELECT b0."rider_id", b0."station", b0."fare" FROM "public"."trips" AS b0 OFFSET 0) AS o(c0, c1, c2) GROUP BY 1), c AS (SELECT h.u AS u, o.c1 AS k0, P.count(*) AS n0, COALESCE(P.sum(((LEAST(GREATEST(o.c2, (-60)), 60)) * 100)::P.int4), 0) AS s0, COALESCE(P.sum(P.int8smaller(P.int8larger((o.c2 * 100)::P.int8 - 3000, (-3000)), 3000)::P.int4), 0) AS s1 FROM (SELECT b0."rider_id", b0."station", b0."fare" FROM "public"."trips" AS b0 OFFSET 0) AS o(c0, c1, c2) LEFT JOIN h ON h.u = o.c0 AND h.n > 80 GROUP BY 1, 2), e AS (SELECT c.*, CASE WHEN P.sum(LEAST(c.n0, 1000000)::P.int4) OVER v > 80 THEN P.sum(LEAST(c.n0, 1000000)::P.int4) OVER w * 80 / P.sum(LEAST(c.n0, 1000000)::P.int4) OVER v - (P.sum(LEAST(c.n0, 1000000)::P.int4) OVER w - LEAST(c.n0, 1000000)::P.int4) * 80 / P.sum(LEAST(c.n0, 1000000)::P.int4) OVER v ELSE LEAST(c.n0, 1000000)::P.int4 END AS m0 FROM c JOIN d ON c.k0 COLLATE P."default" = d.k0 COLLATE P."default" WINDOW v AS (PARTITION BY c.u), w AS (PARTITION BY c.u ORDER BY P.hashtextextended(COALESCE(c.k0::P.text, ''), P.hashint8extended(c.u, $1::P.int8)), c.k0 ROWS UNBOUNDED PRECEDING)), g AS (SELECT e.k0, COALESCE(P.sum((CASE WHEN e.u IS NULL THEN e.n0 ELSE e.m0::P.int4 END)::P.int8), 0) AS a0, COALESCE(P.sum((CASE WHEN e.u IS NULL THEN e.s1 ELSE (LEAST(GREATEST(CASE WHEN e.n0 > e.m0 THEN (e.s1 / e.n0) * e.m0 + (e.s1 % e.n0) * e.m0 / e.n0 ELSE e.s1 END, e.m0 * (-3000)), e.m0 * 3000))::P.int4 END)::P.int8), 0) AS a1 FROM e GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0, COALESCE(g.a1, 0) AS a1 FROM d LEFT JOIN g ON g.k0 COLLATE P."default" = d.k0 COLLATE P."default" ORDER BY 1"#;
+const SPREAD: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT t."station"::P.text FROM "public"."stations" AS t WHERE t."station" IS NOT NULL) AS x0(k)), h AS (SELECT o.c0 AS u, P.count(*) AS n FROM (SELECT b0."rider_id", b0."station", b0."fare" FROM "public"."trips" AS b0 OFFSET 0) AS o(c0, c1, c2) GROUP BY 1), c AS (SELECT h.u AS u, o.c1 AS k0, P.count(*) AS n0, COALESCE(P.sum(((LEAST(GREATEST(o.c2, (-60)), 60)) * 100)::P.int4), 0) AS s0, COALESCE(P.sum(P.int8smaller(P.int8larger((o.c2 * 100)::P.int8 - 3000, (-3000)), 3000)::P.int4), 0) AS s1 FROM (SELECT b0."rider_id", b0."station", b0."fare" FROM "public"."trips" AS b0 OFFSET 0) AS o(c0, c1, c2) LEFT JOIN h ON h.u = o.c0 AND h.n > 80 GROUP BY 1, 2), e AS (SELECT c.*, CASE WHEN P.sum(LEAST(c.n0, 1000000)::P.int4) OVER v > 80 THEN LEAST(c.n0, 1000000)::P.int4::P.int8 * 5120 / P.sum(LEAST(c.n0, 1000000)::P.int4) OVER v ELSE LEAST(c.n0, 1000000)::P.int4 * 64 END AS m0 FROM c JOIN d ON c.k0 COLLATE P."default" = d.k0 COLLATE P."default" WINDOW v AS (PARTITION BY c.u)), g AS (SELECT e.k0, COALESCE(P.sum((CASE WHEN e.u IS NULL THEN e.n0 * 64 ELSE e.m0::P.int4 END)::P.int8), 0) AS a0, COALESCE(P.sum((CASE WHEN e.u IS NULL THEN e.s1 * 64 ELSE (LEAST(GREATEST(CASE WHEN e.n0 * 64 > e.m0 THEN (e.s1 / e.n0) * e.m0 + (e.s1 % e.n0) * e.m0 / e.n0 ELSE e.s1 * 64 END, e.m0 * (-3000)), e.m0 * 3000))::P.int4 END)::P.int8), 0) AS a1 FROM e GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0, COALESCE(g.a1, 0) AS a1 FROM d LEFT JOIN g ON g.k0 COLLATE P."default" = d.k0 COLLATE P."default" ORDER BY 1"#;
 
 #[test]
 fn bounds_are_those_of_heavy_units() {
@@ -15,16 +15,18 @@ fn bounds_are_those_of_heavy_units() {
     assert_eq!((linf(&c), c.l0, c.seeded), (vec![20, 60_000], 3, false));
     assert_eq!(c.parts[0].l1, Some(60));
     let c = accept(SPREAD);
-    assert_eq!((linf(&c), c.seeded), (vec![80, 240_000], true));
-    assert_eq!(c.parts[1].l1, Some(240_000));
+    // In steps of 1/64.
+    assert_eq!((linf(&c), c.seeded), (vec![80 * 64, 240_000 * 64], false));
+    assert_eq!(c.parts[1].l1, Some(240_000 * 64));
 }
 
 /// Whoever is light by more rows than count adds as many.
 #[test]
 fn a_light_unit_adds_all_of_its_rows() {
-    for (base, from, to, most) in
-        [(EXACT, "h.n > 20", "h.n > 21", [21, 63_000]), (SPREAD, "h.n > 80", "h.n > 800", [800, 2_400_000])]
-    {
+    for (base, from, to, most) in [
+        (EXACT, "h.n > 20", "h.n > 21", [21, 63_000]),
+        (SPREAD, "h.n > 80", "h.n > 800", [800 * 64, 2_400_000 * 64]),
+    ] {
         assert_eq!(linf(&accept(&base.replacen(from, to, 1))), most);
     }
 }
@@ -85,14 +87,14 @@ fn faults_of_light_units() {
         ("a heavy unit's count is not bounded", "ELSE LEAST(c.n0, 20)::P.int4 END", "ELSE c.n0 END"),
         (
             "nor its sum",
-            "CASE WHEN c.u IS NULL THEN c.s2 ELSE (LEAST",
-            "CASE WHEN c.u IS NOT NULL THEN c.s2 ELSE (LEAST",
+            "CASE WHEN c.u IS NULL THEN c.s2 * 1 ELSE (LEAST",
+            "CASE WHEN c.u IS NOT NULL THEN c.s2 * 1 ELSE (LEAST",
         ),
         ("light by its count", "CASE WHEN c.u IS NULL THEN c.n0", "CASE WHEN c.n0 < 20 THEN c.n0"),
         ("light by another stage", "CASE WHEN c.u IS NULL THEN c.n0", "CASE WHEN d.k0 IS NULL THEN c.n0"),
-        ("twice", "THEN c.n0 ELSE", "THEN c.n0 * 2 ELSE"),
-        ("something that no row bounds", "THEN c.n0 ELSE", "THEN c.k0 ELSE"),
-        ("a sum of larger values", "THEN c.s2 ELSE", "THEN c.s1 * 10 ELSE"),
+        ("twice", "THEN c.n0 * 1 ELSE", "THEN c.n0 * 2 ELSE"),
+        ("something that no row bounds", "THEN c.n0 * 1 ELSE", "THEN c.k0 * 1 ELSE"),
+        ("a sum of larger values", "THEN c.s2 * 1 ELSE", "THEN c.s1 * 10 ELSE"),
         (
             "each value once",
             "P.sum((CASE WHEN c.u IS NULL THEN c.n0",
@@ -100,12 +102,12 @@ fn faults_of_light_units() {
         ),
         (
             "the count of units",
-            "COALESCE(P.sum((CASE WHEN c.u IS NULL THEN c.n0 ELSE LEAST(c.n0, 20)::P.int4 END)::P.int8), 0) AS a0",
+            "COALESCE(P.sum((CASE WHEN c.u IS NULL THEN c.n0 * 1 ELSE LEAST(c.n0, 20)::P.int4 END)::P.int8), 0) AS a0",
             "P.count(*) AS a0",
         ),
         (
             "bounded as one unit",
-            "COALESCE(P.sum((CASE WHEN c.u IS NULL THEN c.n0 ELSE LEAST(c.n0, 20)::P.int4 END)::P.int8), 0) AS a0",
+            "COALESCE(P.sum((CASE WHEN c.u IS NULL THEN c.n0 * 1 ELSE LEAST(c.n0, 20)::P.int4 END)::P.int8), 0) AS a0",
             "COALESCE(P.sum(LEAST(c.n0, 20)::P.int4), 0) AS a0",
         ),
     ];
@@ -114,14 +116,14 @@ fn faults_of_light_units() {
         SPREAD,
         &[
             ("a higher bound", "h.n > 80", "h.n > 81"),
-            ("a share of nobody", "THEN e.n0 ELSE", "THEN e.m0 ELSE"),
+            ("a share of nobody", "THEN e.n0 * 64 ELSE", "THEN e.m0 * 64 ELSE"),
             ("no share", "ELSE e.m0::P.int4 END", "ELSE e.n0::P.int4 END"),
             (
                 "others are counted",
                 r#"AS n FROM (SELECT b0."rider_id", b0."station""#,
                 r#"AS n FROM (SELECT b0."trip_id", b0."station""#,
             ),
-            ("sums of larger values", "THEN e.s1 ELSE", "THEN e.s0 ELSE"),
+            ("sums of larger values", "THEN e.s1 * 64 ELSE", "THEN e.s0 * 64 ELSE"),
         ],
     );
 }
@@ -150,7 +152,7 @@ fn light_units_are_not_ranked() {
     let own = own.replacen(" LEFT JOIN h ON h.u = o.c0 AND h.n > 80", "", 1);
     let (d, c) = (own.split_once("h AS (").unwrap().0, own.split_once("c AS (").unwrap().1);
     let own = format!("{d}c AS ({c}").replacen(
-        "(CASE WHEN e.u IS NULL THEN e.n0 ELSE LEAST(e.n0, 80)::P.int4 END)::P.int8",
+        "(CASE WHEN e.u IS NULL THEN e.n0 * 64 ELSE LEAST(e.n0, 80)::P.int4 END)::P.int8",
         "LEAST(e.n0, 80)::P.int4",
         1,
     );

@@ -32,8 +32,8 @@ const NOBODY: &str = r#"WITH c AS (SELECT b0."rider_id" AS u, P.count(*) AS n0 F
 const ONLY: &str = r#"WITH c AS (SELECT b0."rider_id" AS u, P.count(*) AS n0 FROM ONLY "public"."events" AS b0 GROUP BY 1), g AS (SELECT COALESCE(P.sum(LEAST(c.n0, 20)::P.int4), 0) AS a0 FROM c) SELECT g.a0 FROM g"#;
 
 /// Rows that are spread over public groups: at most 80 in all, or numbers whose squares add up to 1600.
-const SPREAD: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT t."station"::P.text FROM "public"."stations" AS t WHERE t."station" IS NOT NULL) AS x0(k)), c AS (SELECT b0."rider_id" AS u, b0."station" AS k0, P.count(*) AS n0, COALESCE(P.sum(((LEAST(GREATEST(b0."fare", 0), 60)) * 100)::P.int4), 0) AS s1 FROM "public"."trips" AS b0 GROUP BY 1, 2), e AS (SELECT c.*, CASE WHEN P.sum(LEAST(c.n0, 1000000)::P.int4) OVER v > 80 THEN P.sum(LEAST(c.n0, 1000000)::P.int4) OVER w * 80 / P.sum(LEAST(c.n0, 1000000)::P.int4) OVER v - (P.sum(LEAST(c.n0, 1000000)::P.int4) OVER w - LEAST(c.n0, 1000000)::P.int4) * 80 / P.sum(LEAST(c.n0, 1000000)::P.int4) OVER v ELSE LEAST(c.n0, 1000000)::P.int4 END AS m0 FROM c JOIN d ON c.k0 COLLATE P."default" = d.k0 COLLATE P."default" WINDOW v AS (PARTITION BY c.u), w AS (PARTITION BY c.u ORDER BY P.hashtextextended(COALESCE(c.k0::P.text, ''), P.hashint8extended(c.u, $1::P.int8)), c.k0 ROWS UNBOUNDED PRECEDING)), g AS (SELECT e.k0, COALESCE(P.sum(e.m0::P.int4), 0) AS a0, COALESCE(P.sum((LEAST(GREATEST(CASE WHEN e.n0 > e.m0 THEN (e.s1 / e.n0) * e.m0 + (e.s1 % e.n0) * e.m0 / e.n0 ELSE e.s1 END, e.m0 * (-6000)), e.m0 * 6000))::P.int4), 0) AS a1 FROM e GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0, COALESCE(g.a1, 0) AS a1 FROM d LEFT JOIN g ON g.k0 COLLATE P."default" = d.k0 COLLATE P."default" ORDER BY 1"#;
-const SQUARES: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT t."station"::P.text FROM "public"."stations" AS t WHERE t."station" IS NOT NULL) AS x0(k)), c AS (SELECT b0."rider_id" AS u, b0."station" AS k0, P.count(*) AS n0 FROM "public"."trips" AS b0 GROUP BY 1, 2), e AS (SELECT c.*, CASE WHEN P.sum(LEAST(c.n0, 1000000)::P.int4::P.int8 * LEAST(c.n0, 1000000)::P.int4) OVER v > 1600 THEN P.floor(LEAST(c.n0, 1000000)::P.int4::P.float8 * P.sqrt(1600 / (P.sum(LEAST(c.n0, 1000000)::P.int4::P.int8 * LEAST(c.n0, 1000000)::P.int4) OVER v)::P.float8) * 0.999999999::P.float8)::P.int8 ELSE LEAST(c.n0, 1000000)::P.int4 END AS m0 FROM c JOIN d ON c.k0 COLLATE P."default" = d.k0 COLLATE P."default" WINDOW v AS (PARTITION BY c.u)), g AS (SELECT e.k0, COALESCE(P.sum(e.m0::P.int4), 0) AS a0 FROM e GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0 FROM d LEFT JOIN g ON g.k0 COLLATE P."default" = d.k0 COLLATE P."default" ORDER BY 1"#;
+const SPREAD: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT t."station"::P.text FROM "public"."stations" AS t WHERE t."station" IS NOT NULL) AS x0(k)), c AS (SELECT b0."rider_id" AS u, b0."station" AS k0, P.count(*) AS n0, COALESCE(P.sum(((LEAST(GREATEST(b0."fare", 0), 60)) * 100)::P.int4), 0) AS s1 FROM "public"."trips" AS b0 GROUP BY 1, 2), e AS (SELECT c.*, CASE WHEN P.sum(LEAST(c.n0, 1000000)::P.int4) OVER v > 80 THEN LEAST(c.n0, 1000000)::P.int4::P.int8 * 5120 / P.sum(LEAST(c.n0, 1000000)::P.int4) OVER v ELSE LEAST(c.n0, 1000000)::P.int4 * 64 END AS m0 FROM c JOIN d ON c.k0 COLLATE P."default" = d.k0 COLLATE P."default" WINDOW v AS (PARTITION BY c.u)), g AS (SELECT e.k0, COALESCE(P.sum(e.m0::P.int4), 0) AS a0, COALESCE(P.sum((LEAST(GREATEST(CASE WHEN e.n0 * 64 > e.m0 THEN (e.s1 / e.n0) * e.m0 + (e.s1 % e.n0) * e.m0 / e.n0 ELSE e.s1 * 64 END, e.m0 * (-6000)), e.m0 * 6000))::P.int4), 0) AS a1 FROM e GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0, COALESCE(g.a1, 0) AS a1 FROM d LEFT JOIN g ON g.k0 COLLATE P."default" = d.k0 COLLATE P."default" ORDER BY 1"#;
+const SQUARES: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT t."station"::P.text FROM "public"."stations" AS t WHERE t."station" IS NOT NULL) AS x0(k)), c AS (SELECT b0."rider_id" AS u, b0."station" AS k0, P.count(*) AS n0 FROM "public"."trips" AS b0 GROUP BY 1, 2), e AS (SELECT c.*, CASE WHEN P.sum(LEAST(c.n0, 1000000)::P.int4::P.int8 * LEAST(c.n0, 1000000)::P.int4) OVER v > 1600 THEN P.floor(LEAST(c.n0, 1000000)::P.int4::P.float8 * P.sqrt(6553600 / (P.sum(LEAST(c.n0, 1000000)::P.int4::P.int8 * LEAST(c.n0, 1000000)::P.int4) OVER v)::P.float8) * 0.999999999::P.float8)::P.int8 ELSE LEAST(c.n0, 1000000)::P.int4 * 64 END AS m0 FROM c JOIN d ON c.k0 COLLATE P."default" = d.k0 COLLATE P."default" WINDOW v AS (PARTITION BY c.u)), g AS (SELECT e.k0, COALESCE(P.sum(e.m0::P.int4), 0) AS a0 FROM e GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0 FROM d LEFT JOIN g ON g.k0 COLLATE P."default" = d.k0 COLLATE P."default" ORDER BY 1"#;
 
 /// Distinct values, of which a unit has at most four: in public groups, and in all; and of one row each.
 const VALUES: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT v.v FROM (VALUES (true), (false)) AS v(v)) AS x0(k)), c AS (SELECT b0."rider_id" AS u, ((b0."stars" > 3))::P.bool AS k0, b0."station" AS k1 FROM "public"."trips" AS b0 WHERE b0."station" IS NOT NULL GROUP BY 1, 2, 3), e AS (SELECT c.*, P.row_number() OVER (PARTITION BY c.u ORDER BY P.hashtextextended(COALESCE(c.k1::P.text, ''), P.hashtextextended(COALESCE(c.k0::P.text, ''), P.hashint8extended(c.u, $1::P.int8))), c.k0, c.k1) AS r FROM c JOIN d ON c.k0 = d.k0), g AS (SELECT e.k0, P.count(DISTINCT e.k1) AS a0 FROM e WHERE e.r <= 4 GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0 FROM d LEFT JOIN g ON g.k0 = d.k0 ORDER BY 1"#;
@@ -442,39 +442,41 @@ fn faults_of_values() {
 #[test]
 fn faults_of_spreading() {
     let spread = accept(SPREAD);
-    assert_eq!(spread.parts, [Part::in_all(80).rising(true), Part::in_all(480_000)]);
-    assert!(spread.seeded && spread.public);
+    assert_eq!(spread.parts, [Part::in_all(80 * 64).rising(true), Part::in_all(480_000 * 64)]);
+    assert!(!spread.seeded && spread.public);
     let squares = accept(SQUARES);
-    assert_eq!(squares.parts, [Part { linf: 40, l1: None, l2_squared: Some(1600), rises: true }]);
+    let most = 40 * 64;
+    assert_eq!(squares.parts, [Part { linf: most, l1: None, l2_squared: Some(most * most), rises: true }]);
     assert!(!squares.seeded);
     caught(
         SPREAD,
         &[
             ("a wider bound", "OVER v > 80 THEN", "OVER v > 90 THEN"),
-            ("a wider share", "OVER w * 80", "OVER w * 81"),
-            (
-                "what was added before",
-                "- (P.sum(LEAST(c.n0, 1000000)::P.int4) OVER w - LEAST",
-                "- (P.sum(LEAST(c.n0, 1000000)::P.int4) OVER w + LEAST",
-            ),
+            ("a wider share", "* 5120 /", "* 5121 /"),
+            ("rounded up", "OVER v ELSE", "OVER v + 1 ELSE"),
+            ("whole rows twice", "* 64 END AS m0", "* 128 END AS m0"),
+            ("scaled by some rows", "P.count(*) AS n0", "P.count(b0.\"note\") AS n0"),
             ("another's rows", "v AS (PARTITION BY c.u)", "v AS (PARTITION BY c.k0)"),
             ("windows of one group", "v AS (PARTITION BY c.u)", "v AS (PARTITION BY c.u, c.k0)"),
-            ("no partition", "w AS (PARTITION BY c.u ORDER", "w AS (ORDER"),
-            ("no frame", " ROWS UNBOUNDED PRECEDING", ""),
+            ("no partition", "v AS (PARTITION BY c.u)", "v AS ()"),
             ("the count itself", "P.sum(e.m0::P.int4)", "P.sum(e.n0::P.int4)"),
             ("a clamp by the count", "e.m0 * 6000))", "e.n0 * 6000))"),
             ("a wider clamp", "e.m0 * 6000))", "e.m0 * 6001))"),
             ("a wider clamp below", "e.m0 * (-6000))", "e.m0 * (-6001))"),
             ("no clamp below", "GREATEST(CASE", "LEAST(CASE"),
             ("an end that is not a multiple", "e.m0 * 6000))", "e.m0 + 6000))"),
-            ("shares of shares", "ELSE LEAST(c.n0, 1000000)::P.int4 END AS m0", "ELSE c.n0 END AS m0"),
+            (
+                "shares of shares",
+                "ELSE LEAST(c.n0, 1000000)::P.int4 * 64 END AS m0",
+                "ELSE c.n0 * 64 END AS m0",
+            ),
         ],
     );
     caught(
         SQUARES,
         &[
             ("a wider bound", "OVER v > 1600", "OVER v > 1601"),
-            ("a wider factor", "P.sqrt(1600 /", "P.sqrt(1601 /"),
+            ("a wider factor", "P.sqrt(6553600 /", "P.sqrt(6553601 /"),
             ("no margin", "* 0.999999999::P.float8", "* 1.000000001::P.float8"),
             ("rounded up", "P.floor(", "P.ceil("),
             ("another's rows", "v AS (PARTITION BY c.u)", "v AS (PARTITION BY c.k0)"),

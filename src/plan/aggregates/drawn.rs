@@ -1,8 +1,7 @@
 //! Parts with the noise that is drawn for them: how far off each is in its own unit, by public parameters alone (soundness
 //! rule 30), and the columns in which a finish finds them.
 
-use super::part::{Cells, Part};
-use crate::bound::bounding::Bounding;
+use super::part::{Cells, Part, PartKind};
 use crate::expr::GridValue;
 use crate::expr::print::number;
 use crate::noise::number::{Cut, Number, Term};
@@ -22,8 +21,19 @@ pub struct Drawn<'r> {
     pub cells: Option<&'r Cells>,
     /// Number of released groups that are added up, at most.
     pub groups: usize,
-    /// Bounds on what a unit contributes.
-    pub bounding: &'r Bounding,
+    /// What bounds leave of a unit.
+    pub bounds: Bounds,
+}
+
+/// What bounds leave of a unit, as far as it is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Bounds {
+    /// The most rows that a count, a sum or a rank is short of in one group; NaN where nobody knows.
+    pub rows: f64,
+    /// The most units that a number of units is short of; NaN where nobody knows.
+    pub units: f64,
+    /// Steps that are a row at a point.
+    pub steps: u32,
 }
 
 impl Drawn<'_> {
@@ -68,8 +78,16 @@ impl Drawn<'_> {
     /// How many rows the points that are chosen may lie beyond the ranks that are aimed at (95 %); None where none are.
     pub fn rank95(&self) -> Option<f64> {
         let (points, cells) = self.spec.points.as_ref().zip(self.cells)?;
-        let steps = self.parts.first().map_or(1, |p| self.bounding.steps(&p.kind));
-        Some(points.error95(cells.points) / f64::from(steps))
+        Some(points.error95(cells.points) / f64::from(self.bounds.steps.max(1)))
+    }
+
+    /// The most that a part is short of for what is cut, in rows or units; NaN where nobody knows.
+    pub fn lost(&self, kind: &PartKind) -> f64 {
+        match kind {
+            _ if kind.adds_rows() || kind.is_chosen() => self.bounds.rows,
+            _ if kind.counts_units() => self.bounds.units,
+            _ => 0.0,
+        }
     }
 
     /// The noise of a part.
@@ -83,7 +101,7 @@ impl Drawn<'_> {
     /// How far below and above a part the truth may lie, in its own unit, for the rows that are cut in one group.
     fn cut(&self, part: usize) -> (f64, f64) {
         let Some(kind) = self.parts.get(part).map(|p| &p.kind) else { return (0.0, 0.0) };
-        let lost = self.bounding.lost(kind);
+        let lost = self.lost(kind);
         // A sum of nothing is 0, whatever nobody knows of it.
         let times = |by: f64| if by > 0.0 && lost != 0.0 { lost * by } else { 0.0 };
         let (low, high) = kind.on_grid().map_or((0.0, 1.0), |g| {

@@ -25,7 +25,7 @@ pub(crate) mod weights;
 pub use averages::{Average, Constant};
 pub(crate) use builder::Builder;
 pub use counts::Count;
-pub use drawn::{Drawn, Released, Row};
+pub use drawn::{Bounds, Drawn, Released, Row};
 pub use estimator::{Estimator, Followed, Output, Straight};
 pub use part::{Axis, Cells, Part, PartKind};
 pub use sums::{CentredSum, Sum, Zero};

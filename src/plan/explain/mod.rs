@@ -1,6 +1,7 @@
 //! EXPLAIN: the plan as noisegate sees it. Charges nothing, and is built from public data only.
 
 pub mod collected;
+mod cut;
 mod narrower;
 mod parts;
 pub mod stream;

@@ -351,7 +351,7 @@ pub fn bias(r: &Release) -> Option<String> {
         ));
     }
     if r.lost_rows().is_some_and(f64::is_nan) {
-        let (rows, unknown) = (r.bounding.rows(), super::summary::unmeasured(r));
+        let (rows, unknown) = (r.bounding.rows(), super::cut::unmeasured(r));
         return Some(match r.bounding.l0_stage() {
             true => format!("rows of a unit count in at most {} groups, and {unknown}", r.bounding.kept()),
             false => format!(
@@ -388,7 +388,7 @@ fn profile(r: &Release) -> Option<String> {
         "  Profile {} of {} ({}): {rows} rows are {chosen} it; they cut {} to {} rows of any group, {}; at most {} units have more than {} rows",
         profiled.id,
         profiled.table,
-        super::summary::day(profiled),
+        super::cut::day(profiled),
         told(tail.b_minus(rows)),
         told(tail.b_plus(rows)),
         others.join(", "),

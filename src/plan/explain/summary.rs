@@ -1,9 +1,10 @@
 //! A plan in sentences: how wrong the answer will be, and what is cut. From public data only
 //! (soundness rule 30), like the numbers in [`crate::explain`].
 
+use super::cut;
 use crate::Plan;
 use crate::aggregates::Output;
-use crate::bound::bounding::{Groups, Norm, Profiled, Rows};
+use crate::bound::bounding::{Groups, Norm, Rows};
 use crate::quantile_ends::is_end;
 use crate::release::Release;
 use crate::words::decimal;
@@ -141,53 +142,12 @@ fn bounds(each: &mut Vec<String>, r: &Release, unit: &str) {
 /// A sentence about what the bounds of a plan cut.
 pub(crate) fn what_cuts(plan: &Plan, policy: &Policy) -> Option<String> {
     let mut each = Vec::new();
-    for cut in paying(plan).filter_map(|r| measured(r, policy.unit_column())) {
+    for cut in paying(plan).filter_map(|r| cut::measured(r, policy.unit_column())) {
         add(&mut each, cut);
     }
     let mut text = each.join("; ");
     text.get_mut(..1)?.make_ascii_uppercase();
     Some(text + ".")
-}
-
-/// What a bound on rows cuts, as far as it was measured.
-pub(super) fn measured(r: &Release, unit: &str) -> Option<String> {
-    let lost = r.lost_rows();
-    if lost.is_some_and(f64::is_nan) {
-        return Some(unmeasured(r));
-    }
-    let profiled = r.bounding.profiled().filter(|_| r.bounding.rows_stage() && r.counts_rows())?;
-    let (tail, day) = (&profiled.tail, day(profiled));
-    let cut = match lost {
-        Some(lost) => {
-            let lost = short(libm::ceil(lost));
-            format!("that cuts at most {lost} rows of any group, which intervals include (profile of {day})")
-        }
-        None => format!("that cuts nothing of a {unit} with up to {} rows (profile of {day})", tail.h()),
-    };
-    let beyond = match libm::ceil(tail.kappa()) {
-        units if units >= 1.0 => format!(
-            ". At most {units} {unit}s have more than {} rows, of which the rest is counted nowhere",
-            tail.h()
-        ),
-        _ => String::new(),
-    };
-    Some(cut + &beyond)
-}
-
-/// What is said where nobody knows what a bound cuts.
-pub(super) fn unmeasured(r: &Release) -> String {
-    let who = match r.bounding.profiled() {
-        Some(old) if !old.valid => {
-            format!("what that cuts was measured on {}, too long ago to hold still", day(old))
-        }
-        _ => "nobody has measured what that cuts".to_owned(),
-    };
-    format!("{who}: counts and sums may be too low by any amount, and upper ends of intervals are NULL")
-}
-
-/// The day of a profile.
-pub(super) fn day(profiled: &Profiled) -> String {
-    schema::time::date(profiled.measured.saturating_sub(schema::time::EPOCH))
 }
 
 /// The columns that an aggregate cuts to ranges.

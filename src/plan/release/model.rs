@@ -2,7 +2,7 @@
 
 use crate::Bounding;
 use crate::aggregates::PartKind;
-use crate::aggregates::{Cells, Drawn, Output, Part};
+use crate::aggregates::{Bounds, Cells, Drawn, Output, Part};
 use crate::algebra::source::PrivateSource;
 use crate::bound::bounding::Norm;
 use crate::bound::work::Work;
@@ -118,6 +118,16 @@ impl Release {
         self.spec = spec;
     }
 
+    /// What bounds leave of a unit.
+    fn bounds(&self) -> Bounds {
+        let point = PartKind::Point(Pick::Mode);
+        Bounds {
+            rows: self.bounding.lost(&point),
+            units: self.bounding.lost(&PartKind::Units(None)),
+            steps: self.bounding.steps(&point),
+        }
+    }
+
     /// Number of groups that are chosen, when not all of them are released.
     pub fn top(&self) -> Option<u32> {
         self.ranking.as_ref().filter(|r| r.chosen).map(|r| r.k)
@@ -171,7 +181,7 @@ impl Release {
             spec: &self.spec,
             cells: self.cells.as_ref(),
             groups,
-            bounding: &self.bounding,
+            bounds: self.bounds(),
         }
     }
 

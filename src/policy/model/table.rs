@@ -1,6 +1,6 @@
 //! The tables that exist for analysts: whose rows they hold, and what bounds their columns.
 
-use super::Profile;
+use super::profile::Profile;
 use bigdecimal::BigDecimal;
 use schema::SqlType;
 use std::time::Duration;

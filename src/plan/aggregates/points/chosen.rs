@@ -35,7 +35,7 @@ impl Estimator for Points {
         let axis = released.drawn.cells.map(|c| &c.axis);
         // How far what is cut moves an end nobody knows.
         let unknown = |p: &usize| match released.drawn.parts.get(*p).map(|p| &p.kind) {
-            Some(kind @ PartKind::Point(Pick::End { .. })) => released.drawn.bounding.lost(kind).is_nan(),
+            Some(kind @ PartKind::Point(Pick::End { .. })) => released.drawn.lost(kind).is_nan(),
             _ => false,
         };
         let text = |p: &usize| match unknown(p) {
