@@ -6,6 +6,7 @@ pub mod databases;
 mod incidents;
 pub mod log;
 mod manager;
+pub mod measuring;
 pub mod metrics;
 mod reloading;
 mod request;

@@ -36,6 +36,7 @@ mod model;
 mod passwords;
 mod path;
 mod private_file;
+mod profiles;
 mod raw;
 mod raw_table;
 mod reader;

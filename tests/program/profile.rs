@@ -1,4 +1,5 @@
-//! `noisegate profile`: how many rows units have is measured once, paid for by everybody, kept, and planned by.
+//! `noisegate profile`: how many rows units have is measured once, paid for by everybody, kept, and
+//! planned by.
 
 use crate::city::{self, PASSWORD, rows};
 use crate::support::{TestDb, Workdir, connect, database};

@@ -1,8 +1,8 @@
 //! The socket beside the ledger by which `noisegate ctl` speaks to the process that holds it.
 
+use super::measuring;
 use super::reloading::Reloader;
 pub use super::request::{Answer, Measured, ProfilePrice, Profiled, Profiling, Request};
-use crate::cli::profile;
 use policy::GivenFile;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
@@ -117,7 +117,7 @@ async fn answer(reloader: &Reloader, request: &Request) -> Answer {
     } else if let Request::Profile { step, .. } = request {
         let gateway = reloader.active.current();
         // Measuring is a statement's whole way.
-        match Box::pin(profile::answer(&gateway, step)).await {
+        match Box::pin(measuring::answer(&gateway, step)).await {
             Ok(done) => Answer::Profiled(done),
             Err(why) => Answer::Refused(why),
         }

@@ -1,9 +1,8 @@
 //! Profiles: what was measured, once and for everybody, of how much single units weigh in a table.
 //!
-//! A profile is a release. It is kept in the books, and public: bounds are chosen by it, and it says what they cut. No promise
-//! of privacy rests on it.
+//! A profile is a release. It is kept in the books, and public: bounds are chosen by it, and it
+//! says what they cut. No promise of privacy rests on it.
 
-use super::{Policy, Table};
 use dp::profile::{Histogram, Tail};
 use dp::{Distribution, Ratio};
 use schema::{ProfileItem, ProfileNoise};
@@ -67,7 +66,7 @@ pub struct Measured {
     pub schema: String,
     /// Name of the table in the database.
     pub table: String,
-    /// Whose rows were counted together, by [`Policy::owner`].
+    /// Whose rows were counted together, by [`Policy::owner`](super::Policy::owner).
     pub owner: String,
     /// Number of the ledger's entry that holds it.
     pub id: u64,
@@ -124,59 +123,5 @@ impl Measured {
             valid_until: self.valid_until,
             items: self.items.iter().map(item).collect(),
         }
-    }
-}
-
-impl Table {
-    /// The item of a number that was measured.
-    pub fn item(&self, of: Measure) -> Option<&Item> {
-        self.profile.as_ref()?.items.iter().find(|item| item.of == of)
-    }
-}
-
-impl Policy {
-    /// How a table's rows lead to their unit: the columns of each step, and the unit's column. A profile is of units, and true
-    /// of no others.
-    pub fn owner(&self, table: &Table) -> Option<String> {
-        let (mut table, mut steps) = (table, Vec::new());
-        // Paths have no circles; a policy that had one would end here.
-        for _ in 0..=self.tables.len() {
-            match &table.privacy {
-                super::Privacy::Public => return None,
-                super::Privacy::Private { unit, .. } => {
-                    steps.push(unit.clone());
-                    return Some(steps.join(" -> "));
-                }
-                super::Privacy::Path(path) => {
-                    let next = self.tables.get(path.table)?;
-                    let columns = path.columns.join(", ");
-                    steps.push(format!("({columns}) = {}.({})", next.name, path.key.join(", ")));
-                    table = next;
-                }
-            }
-        }
-        None
-    }
-
-    /// The policy with these profiles, of which later ones count, and with a version of its own. Those of tables that it does not
-    /// have, or that have other units by now, are left out.
-    pub fn with_profiles<'a>(&mut self, profiles: impl IntoIterator<Item = &'a Measured>) {
-        for found in profiles {
-            let place = self.tables.iter().position(|t| t.schema == found.schema && t.name == found.table);
-            let owner = place.and_then(|at| self.owner(self.tables.get(at)?));
-            let Some(table) = place.and_then(|at| self.tables.get_mut(at)) else { continue };
-            if owner.as_deref() != Some(found.owner.as_str()) {
-                continue;
-            }
-            let item = |(of, histogram): &(Measure, Histogram)| Item {
-                of: *of,
-                histogram: histogram.clone(),
-                tail: histogram.tail(table.most_rows),
-            };
-            let items = found.items.iter().map(item).collect();
-            let Measured { id, measured, valid_until, .. } = *found;
-            table.profile = Some(Profile { id, measured, valid_until, items });
-        }
-        self.version = crate::version::of(self);
     }
 }
