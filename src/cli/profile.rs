@@ -1,7 +1,9 @@
-//! `noisegate profile`: measures how many rows the units of each private table have, once and for everybody.
+//! `noisegate profile`: measures how many rows the units of each private table have, once and for
+//! everybody.
 //!
-//! What is measured is a release like any other: it goes through the process that serves the policy, or through this one where none
-//! does, is paid for from budgets over the whole data set, and is written into the ledger, from which the planner has it.
+//! What is measured is a release like any other: it goes through the process that serves the
+//! policy, or through this one where none does, is paid for from budgets over the whole data set,
+//! and is written into the ledger, from which the planner has it.
 
 pub mod text;
 mod way;
@@ -17,7 +19,8 @@ use way::Way;
 
 /// ε of the number of units, and the least of what is measured then.
 const LEAST: f64 = 0.05;
-/// The price of what is measured is this over the number of units: with less, intervals of small tables miss.
+/// The price of what is measured is this over the number of units: with less, intervals of small
+/// tables miss.
 const UNITS: f64 = 300.0;
 /// The most that is paid without being told to.
 const MOST: f64 = 1.0;
@@ -36,7 +39,8 @@ pub struct Args {
     /// A private table; may be repeated [default: all]
     #[arg(long, value_name = "NAME")]
     table: Vec<String>,
-    /// The price of each table's rows [default: what its number of units wants, which is measured first]
+    /// The price of each table's rows [default: what its number of units wants, which is measured
+    /// first]
     #[arg(long, value_name = "NUMBER", value_parser = offline::epsilon)]
     epsilon: Option<BigDecimal>,
     /// Pays without asking

@@ -1,12 +1,14 @@
 //! Profiles of how many rows units have: a noisy histogram, and what it says of its tail.
 //!
-//! A unit is in one bin of the histogram, so that its sensitivity is 1. All below is post-processing of a release, and
-//! public: bounds that follow from it make bias where the profile is wrong, and never a leak. What bounds are chosen by is
-//! computed by IEEE 754 operations and libm alone, in one order, since plans and their prices follow from it and are the
-//! same on every machine (soundness rule 43).
+//! A unit is in one bin of the histogram, so that its sensitivity is 1. All below is
+//! post-processing of a release, and public: bounds that follow from it make bias where the profile
+//! is wrong, and never a leak. What bounds are chosen by is computed by IEEE 754 operations and
+//! libm alone, in one order, since plans and their prices follow from it and are the same on every
+//! machine (soundness rule 43).
 //!
-//! Bins are (e₋, e] of the ends e = 1, 2, 3, 4, 6, 8, 12, …, 524,288, two per octave, and one of all that have more. Finer
-//! bins are a trap: where each bin of a tail holds fewer units than its noise, the top is found too low.
+//! Bins are (e₋, e] of the ends e = 1, 2, 3, 4, 6, 8, 12, …, 524,288, two per octave, and one of
+//! all that have more. Finer bins are a trap: where each bin of a tail holds fewer units than its
+//! noise, the top is found too low.
 
 use super::{DiscreteGaussian, DiscreteLaplace, Distribution, DpError, Ratio};
 
@@ -42,8 +44,8 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// The histogram of these bins, in the order of [`ENDS`] and the open one last, each with independent `noise`; `epsilon`
-    /// names its price.
+    /// The histogram of these bins, in the order of [`ENDS`] and the open one last, each with
+    /// independent `noise`; `epsilon` names its price.
     pub fn new(bins: Vec<i64>, noise: Distribution, epsilon: Ratio) -> Result<Self, DpError> {
         match &noise {
             Distribution::None => return Err(DpError::OutOfRange("a histogram without noise")),
@@ -74,8 +76,8 @@ impl Histogram {
         &self.epsilon
     }
 
-    /// Standard deviation of a bin's noise, and the number of units from which a bin is seen for certain: both from the
-    /// parameter of the continuous distribution.
+    /// Standard deviation of a bin's noise, and the number of units from which a bin is seen for
+    /// certain: both from the parameter of the continuous distribution.
     fn spread(&self) -> (f64, f64) {
         let float = |r: &Ratio| *r.numer() as f64 / *r.denom() as f64;
         match &self.noise {
@@ -88,8 +90,8 @@ impl Histogram {
         }
     }
 
-    /// The tail of the histogram. `most_rows`: public knowledge of the most rows that a unit can have, which then is where
-    /// the tail ends.
+    /// The tail of the histogram. `most_rows`: public knowledge of the most rows that a unit can
+    /// have, which then is where the tail ends.
     pub fn tail(&self, most_rows: Option<u32>) -> Tail {
         let (deviation, seen) = self.spread();
         let most = most_rows.map(|n| u64::from(n).max(1));
@@ -122,7 +124,8 @@ impl Histogram {
     }
 }
 
-/// Place of the last bin that is seen: from the fullest upward, the next above `threshold` while one is within reach.
+/// Place of the last bin that is seen: from the fullest upward, the next above `threshold` while
+/// one is within reach.
 fn top(units: impl Iterator<Item = f64>, threshold: f64) -> usize {
     let units: Vec<f64> = units.collect();
     let fullest = units.iter().enumerate().reduce(|a, b| if b.1 >= a.1 { b } else { a });
@@ -148,9 +151,9 @@ struct Term {
 
 /// The tail of a profile: what a bound on each unit's rows cuts.
 ///
-/// With ν_u rows of unit u and a bound C, a group lacks at most B(C) = Σ_u max(ν_u - C, 0) rows, whatever the groups are and
-/// whatever rows of the table a statement reads. B⁺ is above that of rows up to H, and B⁻ below it, both but for a chance
-/// of 2.5 % over the noise of the profile.
+/// With ν_u rows of unit u and a bound C, a group lacks at most B(C) = Σ_u max(ν_u - C, 0) rows,
+/// whatever the groups are and whatever rows of the table a statement reads. B⁺ is above that of
+/// rows up to H, and B⁻ below it, both but for a chance of 2.5 % over the noise of the profile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tail {
     terms: Vec<Term>,
@@ -165,7 +168,8 @@ impl Tail {
         self.h
     }
 
-    /// κ: at most so many units have more than H rows (95 %), whose further rows are counted nowhere.
+    /// κ: at most so many units have more than H rows (95 %), whose further rows are counted
+    /// nowhere.
     pub fn kappa(&self) -> f64 {
         self.kappa
     }
@@ -199,8 +203,8 @@ impl Tail {
         Z * self.deviation * libm::sqrt(squares)
     }
 
-    /// Width of the interval of a count whose units have at most C rows each: 2·`q1`·C + B⁺(C), with `q1` half the width of
-    /// the noise for each row of C.
+    /// Width of the interval of a count whose units have at most C rows each: 2·`q1`·C + B⁺(C),
+    /// with `q1` half the width of the noise for each row of C.
     pub fn width(&self, q1: f64, c: u64) -> f64 {
         2.0 * q1 * c as f64 + self.b_plus(c)
     }

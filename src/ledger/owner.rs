@@ -351,7 +351,8 @@ pub(super) fn told(id: i64, entry: Entry) -> Told {
             let text = d.text.map(|t| format!(": {t}")).unwrap_or_default();
             let what =
                 format!("epsilon {epsilon} from {}, statement {statement}{opened}{text}", from.join(", "));
-            (d.user, what)
+            // What was measured is nobody's own question.
+            (if d.user.is_empty() { "the owner".into() } else { d.user }, what)
         }
         Body::Cached(c) => {
             let statement = c.statement.get(..16).unwrap_or(&c.statement).to_owned();

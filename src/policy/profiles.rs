@@ -1,19 +1,12 @@
-//! Profiles of a policy's tables: whose units they are of, and a version of its own for a policy that has others.
+//! Profiles at the tables that they were measured of.
 
 use super::model::{Item, Measure, Measured, Policy, Privacy, Profile, Table};
 use super::version;
 use dp::profile::Histogram;
 
-impl Table {
-    /// The item of a number that was measured.
-    pub fn item(&self, of: Measure) -> Option<&Item> {
-        self.profile.as_ref()?.items.iter().find(|item| item.of == of)
-    }
-}
-
 impl Policy {
-    /// How a table's rows lead to their unit: the columns of each step, and the unit's column. A profile is of units, and true
-    /// of no others.
+    /// How a table's rows lead to their unit: the columns of each step, and the unit's column. A
+    /// profile is of units, and true of no others.
     pub fn owner(&self, table: &Table) -> Option<String> {
         let (mut table, mut steps) = (table, Vec::new());
         // Paths have no circles; a policy that had one would end here.
@@ -35,8 +28,8 @@ impl Policy {
         None
     }
 
-    /// The policy with these profiles, of which later ones count, and with a version of its own. Those of tables that it does not
-    /// have, or that have other units by now, are left out.
+    /// The policy with these profiles, of which later ones count, and with a version of its own.
+    /// Those of tables that it does not have, or that have other units by now, are left out.
     pub fn with_profiles<'a>(&mut self, profiles: impl IntoIterator<Item = &'a Measured>) {
         for found in profiles {
             let place = self.tables.iter().position(|t| t.schema == found.schema && t.name == found.table);

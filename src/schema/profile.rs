@@ -1,4 +1,5 @@
-//! Profiles of units as books and snapshots have them: numbers that may have more than 53 bits are text.
+//! Profiles of units as books and snapshots have them: numbers that may have more than 53 bits are
+//! text.
 
 use serde::{Deserialize, Serialize};
 

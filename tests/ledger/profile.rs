@@ -1,4 +1,5 @@
-//! Profiles in a ledger that proxies share: each plans by the latest, from its next reload or start on.
+//! Profiles in a ledger that proxies share: each plans by the latest, from its next reload or start
+//! on.
 
 use crate::city::{self, PASSWORD, policy, room_for, rows};
 use crate::support::{Gate, TestDb, Workdir, connect, database};

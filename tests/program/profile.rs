@@ -1,4 +1,5 @@
-//! `noisegate profile`: how many rows units have is measured once, paid for by everybody, kept, and planned by.
+//! `noisegate profile`: how many rows units have is measured once, paid for by everybody, kept, and
+//! planned by.
 
 use crate::city::{self, PASSWORD, rows};
 use crate::support::{TestDb, Workdir, connect, database};
@@ -154,4 +155,9 @@ async fn without_a_proxy_the_command_measures_by_itself() {
     // The budget has less than this.
     let dear = dir.noisegate(&["profile", "--yes", "--table", "trips", "--epsilon", "100"]).await;
     assert!(!dear.status.success() && dear.stderr.contains("privacy budget"), "{}", dear.stderr);
+    // A process that has the ledger and hears no commands is not gone around.
+    std::fs::remove_file(dir.path().join("noisegate.db-control")).unwrap();
+    let held = dir.noisegate(&["profile", "--yes", "--table", "trips"]).await;
+    let why = "is in use by a noisegate that is not asked by commands";
+    assert!(!held.status.success() && held.stderr.contains(why), "{}", held.stderr);
 }

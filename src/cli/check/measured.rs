@@ -1,4 +1,5 @@
-//! What `noisegate check` says of profiles: what bounds cut of each private table, or that nobody knows.
+//! What `noisegate check` says of profiles: what bounds cut of each private table, or that nobody
+//! knows.
 
 use crate::cli::profile::text::{self, day};
 use crate::gateway::measuring::measurable;

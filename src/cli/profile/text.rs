@@ -8,7 +8,8 @@ use policy::{Item, Measured};
 use std::error::Error;
 use std::fmt::Write as _;
 
-/// Standard errors of half an interval that holds 95 %: of Gaussian noise of σ = 1, and of Laplace noise of scale 1.
+/// Standard errors of half an interval that holds 95 %: of Gaussian noise of σ = 1, and of Laplace
+/// noise of scale 1.
 const GAUSSIAN: f64 = 1.96;
 const LAPLACE: f64 = 2.9957;
 /// Prices of which is told what bounds at them cut.

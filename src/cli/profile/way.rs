@@ -3,7 +3,8 @@
 use crate::cli::args::PolicyFile;
 use crate::cli::serve::control::{self, Answer, Profiled, Profiling, Request};
 use crate::cli::serve::measuring::answer;
-use crate::gateway::{Checked, Gateway};
+use crate::gateway::{Checked, Gateway, OpenError};
+use ledger::LedgerError;
 use policy::{GivenFile, LedgerLocation};
 use std::error::Error;
 use std::io::ErrorKind;
@@ -38,7 +39,7 @@ impl Way {
             Ok(_) => Ok(Self::There { beside, policy }),
             Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
                 let checked = Checked::new(&raw).await?;
-                Ok(Self::Here(Gateway::open(checked, None)?))
+                Ok(Self::Here(Gateway::open(checked, None).map_err(in_use)?))
             }
             Err(e) => Err(control::unanswered(&beside, &e).into()),
         }
@@ -74,6 +75,18 @@ impl Way {
             .into()),
             Answer::Refreshed | Answer::Profiled(_) => Err(other()),
         }
+    }
+}
+
+/// A process that has the ledger, and serves no commands.
+fn in_use(error: OpenError) -> Box<dyn Error> {
+    match error {
+        OpenError::Ledger(LedgerError::InUse(path)) => format!(
+            "the ledger {path} is in use by a noisegate that is not asked by commands (a demo, or another version): stop it, or \
+             have noisegate serve run with this policy, and run this again. Nothing was spent"
+        )
+        .into(),
+        e => e.into(),
     }
 }
 

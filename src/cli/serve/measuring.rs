@@ -1,4 +1,4 @@
-//! Steps of `noisegate profile`, done by who has the ledger.
+//! Steps of `noisegate profile`, over a gateway that has the ledger.
 
 use super::request::{Measured, ProfilePrice, Profiled, Profiling};
 use crate::gateway::Gateway;

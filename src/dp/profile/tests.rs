@@ -103,7 +103,8 @@ fn a_ceiling_is_where_the_tail_ends() {
     assert_eq!((one.choose(19.6), one.b_plus(1)), (1, 0.0));
 }
 
-/// A step of Laplace noise is twice as high: the same tail ends earlier, and more units are said to be beyond.
+/// A step of Laplace noise is twice as high: the same tail ends earlier, and more units are said to
+/// be beyond.
 #[test]
 fn laplace_noise_has_its_own_threshold() {
     let tail = laplace(&HOSPITAL).tail(None);
@@ -120,7 +121,8 @@ fn steps_reach_three_bins() {
     assert_eq!((h(12), h(16), h(24), h(32)), (16, 24, 32, 12));
 }
 
-/// Where everybody has more rows than any end, the tail ends at the last, and all of them are beyond.
+/// Where everybody has more rows than any end, the tail ends at the last, and all of them are
+/// beyond.
 #[test]
 fn the_open_bin_has_no_end() {
     let mut bins = vec![0; BINS];
@@ -132,7 +134,8 @@ fn the_open_bin_has_no_end() {
     assert!((tail.kappa() - 516.45).abs() < 1e-9);
 }
 
-/// With eight bins per octave a tail of the same units falls below what is seen: why ends are two per octave.
+/// With eight bins per octave a tail of the same units falls below what is seen: why ends are two
+/// per octave.
 #[test]
 fn a_tail_in_finer_bins_is_not_found() {
     let threshold = STEP * SEEN_LAPLACE * 10.0;

@@ -1,10 +1,11 @@
 //! Measuring: the statements of `noisegate profile`, of how many rows units have.
 //!
-//! They go the way of any statement: planned, typed, certified, debited, read and perturbed. Whoever runs the command is nobody's
-//! user: what is measured is paid for by everybody together, from budgets over the whole data set, and from nobody's own.
+//! They go the way of any statement: planned, typed, certified, debited, read and perturbed.
+//! Whoever runs the command is nobody's user: what is measured is paid for by everybody together,
+//! from budgets over the whole data set, and from nobody's own.
 //!
-//! A statement counts units by bins of their rows. A unit is in one bin, so that it changes one number by 1, which is
-//! compared with the plan before anything is paid for.
+//! A statement counts units by bins of their rows. A unit is in one bin, so that it changes one
+//! number by 1, which is compared with the plan before anything is paid for.
 
 use super::pay::{Order, Purchase};
 use crate::gateway::session::ask::Ask;
@@ -78,7 +79,8 @@ struct Drawn {
     entry: i64,
 }
 
-/// Everybody together: a user whom nobody can log in as, since PostgreSQL's protocol has no empty names.
+/// Everybody together: a user whom nobody can log in as, since PostgreSQL's protocol has no empty
+/// names.
 fn everybody() -> Identity {
     Identity { user: String::new(), role: None }
 }

@@ -1,7 +1,7 @@
 //! Profiles: what was measured, once and for everybody, of how much single units weigh in a table.
 //!
-//! A profile is a release. It is kept in the books, and public: bounds are chosen by it, and it says what they cut. No promise
-//! of privacy rests on it.
+//! A profile is a release. It is kept in the books, and public: bounds are chosen by it, and it
+//! says what they cut. No promise of privacy rests on it.
 
 use dp::profile::{Histogram, Tail};
 use dp::{Distribution, Ratio};
@@ -66,7 +66,7 @@ pub struct Measured {
     pub schema: String,
     /// Name of the table in the database.
     pub table: String,
-    /// Whose rows were counted together, by the policy's word for it (`Policy::owner`).
+    /// Whose rows were counted together, by [`Policy::owner`](super::Policy::owner).
     pub owner: String,
     /// Number of the ledger's entry that holds it.
     pub id: u64,

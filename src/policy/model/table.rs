@@ -1,6 +1,6 @@
 //! The tables that exist for analysts: whose rows they hold, and what bounds their columns.
 
-use super::profile::Profile;
+use super::profile::{Item, Measure, Profile};
 use bigdecimal::BigDecimal;
 use schema::SqlType;
 use std::time::Duration;
@@ -51,6 +51,11 @@ impl Table {
             Privacy::Private { unit, .. } => Some(unit),
             Privacy::Public | Privacy::Path(_) => None,
         }
+    }
+
+    /// The item of a number that was measured.
+    pub fn item(&self, of: Measure) -> Option<&Item> {
+        self.profile.as_ref()?.items.iter().find(|item| item.of == of)
     }
 
     /// The visible column with this name.
