@@ -32,6 +32,9 @@ const SEEN_GAUSSIAN: f64 = 3.3;
 const SEEN_LAPLACE: f64 = 6.9;
 /// The part of that from which a bin belongs to what is seen, once one below does.
 const STEP: f64 = 0.75;
+/// How many times that a bin holds which belongs to what is seen whatever is below: a gap may part few units from all others. Of all
+/// bins noise reaches it once in some thousand profiles.
+const CERTAIN: f64 = 2.0;
 /// Bins that are looked at for the next one.
 const REACH: usize = 3;
 
@@ -124,12 +127,13 @@ impl Histogram {
     }
 }
 
-/// Place of the last bin that is seen: from the fullest upward, the next above `threshold` while
-/// one is within reach.
+/// Place of the last bin that is seen: from the fullest upward, or from the highest that noise next to
+/// never reaches, the next above `threshold` while one is within reach.
 fn top(units: impl Iterator<Item = f64>, threshold: f64) -> usize {
     let units: Vec<f64> = units.collect();
     let fullest = units.iter().enumerate().reduce(|a, b| if b.1 >= a.1 { b } else { a });
-    let mut top = fullest.map_or(0, |(k, _)| k);
+    let certain = units.iter().rposition(|n| *n > CERTAIN * threshold);
+    let mut top = fullest.map_or(0, |(k, _)| k).max(certain.unwrap_or_default());
     loop {
         let next = units.iter().enumerate().skip(top + 1).take(REACH).find(|(_, n)| **n > threshold);
         match next {

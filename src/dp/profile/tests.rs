@@ -114,11 +114,13 @@ fn laplace_noise_has_its_own_threshold() {
     assert!((tail.kappa() - 1.645 * 200f64.sqrt() * 26f64.sqrt()).abs() < 1e-9, "{}", tail.kappa());
 }
 
-/// A gap of two bins is stepped over, one of three is not.
+/// A gap of two bins is stepped over, one of three is not, but for what noise never makes.
 #[test]
 fn steps_reach_three_bins() {
     let h = |next: u64| gaussian(&[(8, 900), (next, 30)]).tail(None).h();
     assert_eq!((h(12), h(16), h(24), h(32)), (16, 24, 32, 12));
+    let far = |units: i64| gaussian(&[(8, 900), (64, units), (96, 30)]).tail(None).h();
+    assert_eq!((far(49), far(50)), (12, 128));
 }
 
 /// Where everybody has more rows than any end, the tail ends at the last, and all of them are

@@ -136,6 +136,8 @@ pub struct Bounding {
     profiled: Option<Arc<Profiled>>,
     /// The bound follows from the profile and the noise: the most that it may be.
     widest: Option<u32>,
+    /// Conditions leave a unit no more rows than count.
+    whole: bool,
     /// Units are counted, which takes their rows together.
     counts_units: bool,
     has_keys: bool,
@@ -222,7 +224,7 @@ impl Bounding {
         let rows = part.adds_rows() || part.is_chosen();
         match part {
             _ if self.l0_stage() && (rows || part.counts_units()) => f64::NAN,
-            _ if self.rows_stage() && rows => match (&self.profiled, &self.cut) {
+            _ if self.rows_stage() && rows && !self.whole => match (&self.profiled, &self.cut) {
                 (Some(profiled), _) if profiled.valid => profiled.tail.b_plus(self.rows().into()),
                 (_, Some(cut)) if cut.share.is_zero() => 0.0,
                 _ => f64::NAN,
@@ -297,7 +299,16 @@ pub(crate) fn of_values(source: &PrivateSource, policy: &Policy, settings: &Sett
         Rows::Proven(n, by) if n <= most => (Rows::Proven(n, by), Groups::InAll(n)),
         _ => (Rows::Scaled(most.min(MOST_ROWS), Whose::Own), Groups::Values),
     };
-    Bounding { rows, groups, cut: None, profiled: None, widest: None, counts_units: false, has_keys: true }
+    Bounding {
+        rows,
+        groups,
+        cut: None,
+        profiled: None,
+        widest: None,
+        whole: false,
+        counts_units: false,
+        has_keys: true,
+    }
 }
 
 /// Number of groups.
@@ -373,8 +384,8 @@ pub(crate) fn bound(
         Groups::Each => all.min(in_group.unwrap_or(all)),
         _ => all,
     };
-    let (in_all, spread) = (matches!(groups, Groups::InAll(_)), groups == Groups::Spread);
-    let rows = match (proven.filter(|p| !spread && (in_all || *p <= most)), only) {
+    let (together, spread) = (matches!(groups, Groups::InAll(_)), groups == Groups::Spread);
+    let rows = match (proven.filter(|p| !spread && (together || *p <= most)), only) {
         (Some(1), Some(Table { name, privacy: Privacy::Private { unit, .. }, .. })) => {
             Rows::Proven(1, ProvenBy::Unit { table: name.clone(), column: unit.clone() })
         }
@@ -389,8 +400,10 @@ pub(crate) fn bound(
     };
     let cut = cut.filter(|c| used == Some(c.most));
     let widest = used.or((groups == Groups::Each && !settings.question).then_some(most));
-    let widest = widest.filter(|_| follows && profiled.is_some());
-    Bounding { rows, groups, cut, profiled, widest, counts_units: units, has_keys: !keys.is_empty() }
+    // Of so few rows of a unit all count.
+    let whole = in_all.is_some_and(|n| used.is_some_and(|most| n <= most));
+    let widest = widest.filter(|_| follows && profiled.is_some() && !whole);
+    Bounding { rows, groups, cut, profiled, widest, whole, counts_units: units, has_keys: !keys.is_empty() }
 }
 
 /// The private table that is read under a binding.
