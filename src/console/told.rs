@@ -2,7 +2,9 @@
 //! two policies are compared by them.
 
 use crate::words::{count, number};
-use policy::{AccessRule, Cache, Column, Domain, Mode, Network, Policy, Privacy, Range, Stream, Table, User};
+use policy::{
+    AccessRule, Cache, Column, Domain, Measure, Mode, Network, Policy, Privacy, Range, Stream, Table, User,
+};
 use schema::{SqlType, time};
 
 /// Values of a list that are shown.
@@ -68,17 +70,22 @@ fn rows(table: &Table, policy: &Policy) -> String {
         let rows = count(n.into(), "row", "rows");
         return format!("The database sees to it that nobody has more than {rows}.");
     }
-    let each = table.max_rows.unwrap_or(policy.statement.max_rows);
-    let rows = |n: u32| count(n.into(), "row", "rows");
-    let mut said = match table.max_total_rows {
-        Some(all) if all <= each => format!("Of each person, at most {} count in an answer", rows(all)),
-        _ => format!("Of each person, at most {} count in one group of an answer", rows(each)),
-    };
-    if let Some(all) = table.max_total_rows.filter(|all| *all > each) {
-        said.push_str(&format!(", and at most {} in all of an answer", rows(all)));
+    let rows = |n: u64| count(n.into(), "row", "rows");
+    if let Some((profile, item)) = table.profile.as_ref().zip(table.item(Measure::Rows)) {
+        let day = time::date(profile.measured.saturating_sub(time::EPOCH));
+        let (most, beyond) = (rows(item.tail.h()), item.tail.kappa().ceil());
+        return format!(
+            "How many rows people have was measured on {day}: each answer says how many of them count, up to {most} of a \
+             person. At most {beyond} people have more, and what these have beyond is counted nowhere."
+        );
     }
-    said.push_str("; whoever has more counts less for each.");
-    said
+    let each = table.max_rows.unwrap_or(policy.statement.max_rows);
+    let all = table.max_total_rows.unwrap_or(each.saturating_mul(policy.statement.max_groups));
+    format!(
+        "Of each person, at most {} count in an answer; whoever has more counts less for each. Nobody has measured how \
+         much that leaves out: noisegate profile does.",
+        rows(all.into())
+    )
 }
 
 /// Words about what a column lets out.
@@ -355,11 +362,9 @@ mod tests {
         }
         let trips = says(&policy, "table trips");
         assert!(trips.contains("Of each person, at most 60 rows count in an answer;"), "{trips}");
-        let two = read(&TEXT.replacen("max_rows = 60", "max_rows = 30", 1));
-        let trips = says(&two, "table trips");
-        let (group, all) =
-            ("at most 30 rows count in one group of an answer", "and at most 60 rows in all of an answer;");
-        assert!(trips.contains(group) && trips.contains(all), "{trips}");
+        assert!(trips.contains("Nobody has measured how much that leaves out"), "{trips}");
+        let few = read(&TEXT.replacen("max_total_rows = 60", "max_total_rows = 30", 1));
+        assert!(says(&few, "table trips").contains("at most 30 rows count in an answer;"));
     }
 
     #[test]
