@@ -38,7 +38,7 @@ async fn plans_are_told_as_json() {
     let [summary, plan_lines] = ["summary", "plan"].map(lines);
     assert_eq!([summary.clone(), plan_lines].concat(), text);
     let text: Vec<_> = rows(&client, &format!("EXPLAIN {ASKED}")).await.unwrap().concat();
-    assert_eq!((text.len(), &text[..3]), (4, summary.as_slice()));
+    assert_eq!((text.len(), &text[..4]), (5, summary.as_slice()));
     let told = joined(&summary);
     assert!(
         told.starts_with(

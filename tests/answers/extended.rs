@@ -228,7 +228,7 @@ async fn statements_stream_and_sessions_go_on_after_errors() {
     assert_eq!(row(&c, "SHOW timezone", &[]).await.get::<_, String>(0), "Europe/Berlin");
     let explain =
         c.query("EXPLAIN VERBOSE SELECT count(*) FROM trips WHERE minutes > $1", &[&60]).await.unwrap();
-    assert!(explain[3].get::<_, String>(0).contains("epsilon 20"));
+    assert!(explain[4].get::<_, String>(0).contains("epsilon 20"));
     // Many at once over one connection.
     let all = (0..20).map(|i| {
         let c = &c;

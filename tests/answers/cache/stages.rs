@@ -16,7 +16,7 @@ async fn stages_are_paid_for_as_one_statement_and_asking_again_is_free() {
     all(&c, TWICE).await;
     let explained = all(&c, &format!("EXPLAIN (VERBOSE) {ASK}")).await;
     let lines: Vec<&str> = explained.iter().flatten().flatten().map(String::as_str).collect();
-    assert_eq!(lines[3], "Price: epsilon 0.2");
+    assert_eq!(lines[4], "Price: epsilon 0.2");
     assert!(lines.contains(&"Stage 2: release 2, epsilon 0.1"), "{lines:?}");
     assert_eq!(world.paid().await, 0);
     let first = all(&c, ASK).await;
