@@ -95,6 +95,7 @@ grep TODO "$folder/policy.toml"
 
 say "What only a human knows: which ranges are plausible, whoever the customers are. Here: orders of 2024, up to 100.00."
 sed -i \
+    -e '/^bounds = "unmeasured"/d' \
     -e 's|^columns.ordered_at = .*|columns.ordered_at = { range = [2024-01-01, 2024-12-31] }|' \
     -e 's|^columns.total = .*|columns.total = { range = [0, 100], grid = 0.01 }|' \
     -e 's|^listen = .*|listen = ["127.0.0.1:0"]|' \
@@ -113,8 +114,9 @@ say "3. A user, who proves a password that is kept nowhere."
 say "4. Check: the policy, proven against the database."
 "$noisegate" check --policy "$folder/policy.toml" --write-schema
 
-say "5. Serve."
+say "5. How many rows a customer has is measured once, for everybody: answers then say what they leave out. Serve."
 "$noisegate" budget create --policy "$folder/policy.toml"
+"$noisegate" profile --policy "$folder/policy.toml" --yes
 "$noisegate" serve --policy "$folder/policy.toml" >"$folder/out" &
 server=$!
 until grep -q '^listening on ' "$folder/out"; do

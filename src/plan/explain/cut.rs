@@ -8,7 +8,7 @@ use crate::words::short;
 pub(super) fn measured(r: &Release, unit: &str) -> Option<String> {
     let lost = r.lost_rows();
     if lost.is_some_and(f64::is_nan) {
-        return Some(unmeasured(r));
+        return r.bounding.cut().is_none().then(|| unmeasured(r));
     }
     let profiled = r.bounding.profiled().filter(|_| r.bounding.rows_stage() && r.counts_rows())?;
     let (tail, day) = (&profiled.tail, day(profiled));

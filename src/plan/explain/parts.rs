@@ -350,7 +350,7 @@ pub fn bias(r: &Release) -> Option<String> {
             r.bounding.rows()
         ));
     }
-    if r.lost_rows().is_some_and(f64::is_nan) {
+    if r.bounding.cut().is_none() && r.lost_rows().is_some_and(f64::is_nan) {
         let (rows, unknown) = (r.bounding.rows(), super::cut::unmeasured(r));
         return Some(match r.bounding.l0_stage() {
             true => format!("rows of a unit count in at most {} groups, and {unknown}", r.bounding.kept()),

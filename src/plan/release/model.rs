@@ -74,6 +74,7 @@ impl Release {
         for p in self.parts.iter_mut().filter(|p| p.kind.adds_rows()) {
             p.linf = p.in_one_group(rows).unwrap_or(u128::MAX);
         }
+        self.parts.iter_mut().filter(|p| p.kind.is_chosen()).for_each(|p| p.linf = rows.into());
         if let Some(cells) = &mut self.cells {
             let steps = self.parts.first().map_or(1, |p| self.bounding.steps(&p.kind));
             cells.weight = rows.saturating_mul(steps).saturating_mul(self.bounding.l0());

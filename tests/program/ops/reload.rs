@@ -37,7 +37,7 @@ async fn open_sessions_see_the_new_policy_at_their_next_statement() {
     assert_eq!(sqlstate(&ada, "SELECT count(*) FROM riders WHERE rider_id IN (1, 2, 3)").await, "54000");
     ada.batch_execute("ROLLBACK").await.unwrap();
     let bound = rows(&ada, "EXPLAIN VERBOSE SELECT sum(minutes) FROM trips").await.unwrap();
-    assert!(format!("{bound:?}").contains("by 800 steps"), "{bound:?}");
+    assert!(format!("{bound:?}").contains("by 3200 steps"), "{bound:?}");
     rows(&ada, private).await.unwrap();
     let versions = versions(&dir);
     assert!(versions.len() == 3 && versions[0] != versions[1] && versions[1] == versions[2], "{versions:?}");

@@ -38,7 +38,15 @@ pub(super) async fn ask(
     statements: Vec<Option<String>>,
 ) -> Result<Vec<Option<Asked>>, String> {
     let raw = policy::load(&policy).map_err(|e| e.to_string())?;
-    let checked = Checked::new(&raw).await.map_err(|e| e.to_string())?;
+    let mut checked = Checked::new(&raw).await.map_err(|e| e.to_string())?;
+    // It is the noise that is asked for: of rows that are made up nothing is cut.
+    let statement = &checked.policy.statement;
+    let (rows, groups) = (statement.max_rows, statement.max_groups);
+    for table in &mut checked.policy.tables {
+        let all = table.max_rows.unwrap_or(rows).saturating_mul(groups);
+        table.max_total_rows.get_or_insert(all);
+        table.cut_rows = Some(0.into());
+    }
     let folder = tempfile::tempdir().map_err(|e| format!("no folder can be made for a ledger: {e}"))?;
     let session = Gateway::of_synthetic_rows(checked, sizes, folder.path());
     let mut session = session.map_err(|e| e.to_string())?;

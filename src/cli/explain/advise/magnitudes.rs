@@ -160,7 +160,8 @@ async fn number(proxy: &Proxy, what: &str, count: &str, t: &Table) -> Result<Num
     let sql = format!("SELECT count({count}) AS n FROM {}", named(t));
     let rows = proxy.rows(&sql).await.map_err(|e| format!("{what} could not be measured ({sql}): {e}"))?;
     let cell = |i: usize| rows.first()?.get(i)?.as_deref()?.parse::<f64>().ok();
-    let read = || Some((cell(0)?, cell(1)?, cell(2)?));
-    let (count, low, high) = read().ok_or("the proxy's answer has no interval: is it of another version?")?;
-    Ok(Number { what: what.into(), count, error: (high - low) / 2.0 })
+    // Where nobody has measured what bounds cut, an interval has no upper end.
+    let read = || Some((cell(0)?, cell(1)?));
+    let (count, low) = read().ok_or("the proxy's answer has no interval: is it of another version?")?;
+    Ok(Number { what: what.into(), count, error: count - low })
 }
