@@ -1,7 +1,7 @@
 //! `noisegate profile`: measures how many rows the units of each private table have, once and for
 //! everybody.
 //!
-//! What is measured is a release like any other: it goes through the process that serves the
+//! A measurement is a release like any other: it goes through the process that serves the
 //! policy, or through this one where none does, is paid for from budgets over the whole data set,
 //! and is written into the ledger, from which the planner has it.
 

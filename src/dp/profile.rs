@@ -28,11 +28,11 @@ const Z: f64 = 2.24;
 const Z_BEYOND: f64 = 1.645;
 /// Units that a bin holds beyond its noise, in σ of Gaussian noise.
 const SEEN_GAUSSIAN: f64 = 3.3;
-/// The same in scales of Laplace noise.
+/// Units that a bin holds beyond its noise, in scales of Laplace noise.
 const SEEN_LAPLACE: f64 = 6.9;
 /// The part of that from which a bin belongs to what is seen, once one below does.
 const STEP: f64 = 0.75;
-/// How many times that a bin holds which belongs to what is seen whatever is below: a gap may part few units from all others. Of all
+/// Multiple of that which a bin holds that belongs to what is seen whatever is below: a gap may part few units from all others. Of all
 /// bins noise reaches it once in some thousand profiles.
 const CERTAIN: f64 = 2.0;
 /// Bins that are looked at for the next one.
@@ -149,7 +149,7 @@ struct Term {
     from: f64,
     to: f64,
     units: f64,
-    /// It is no higher than the top.
+    /// The bin is no higher than the top.
     seen: bool,
 }
 
@@ -185,7 +185,7 @@ impl Tail {
 
     /// B⁺(C), in rows: Σ max(ĥ, 0)(e - C) + z·s·√Σ(e - C)² over bins with C < e <= H. 0 from H on.
     ///
-    /// It falls as C rises, so that at a C which is no end it is at most that of the end below.
+    /// B⁺ falls as C rises, so that at a C which is no end it is at most that of the end below.
     pub fn b_plus(&self, c: u64) -> f64 {
         let c = c as f64;
         let cut = |t: &&Term| t.to > c;

@@ -13,9 +13,10 @@ pub struct Settings {
     pub delta: dp::Ratio,
     /// Groups one unit may touch.
     pub max_groups: u32,
-    /// Rows one unit may bring to one group, where its table sets no bound of its own.
+    /// Rows of one unit that count in each private group, and times `max_groups` in all groups together, where its table sets no
+    /// bound of its own.
     pub max_rows: u32,
-    /// The same, chosen by the session: for every table.
+    /// Rows of one unit that count in all groups together, and in each private group, chosen by the session: for every table.
     pub chosen_rows: Option<u32>,
     /// Rows one unit may bring to all groups together, in the place of what its tables say: chosen by a release before
     /// ([`crate::price::row_choice`]).
@@ -74,6 +75,6 @@ pub const UTC: &str = "UTC";
 pub struct Accuracy {
     /// Half the width of their intervals, in the unit of each number.
     pub half_width: f64,
-    /// Confidence: how often an interval holds the number without its noise, in millionths.
+    /// Confidence: how often an interval holds, in millionths.
     pub confidence: u32,
 }

@@ -1,4 +1,4 @@
-//! What `noisegate check` says of profiles: what bounds cut of each private table, or that nobody
+//! Lines of `noisegate check` about profiles: what bounds cut of each private table, or that nobody
 //! knows.
 
 use crate::cli::profile::text::{self, day};
@@ -64,14 +64,8 @@ fn now() -> i64 {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
     use super::*;
+    use crate::gateway::measuring::tests::bikes;
     use dp::{Distribution, Ratio, profile::Histogram};
-
-    fn bikes() -> Policy {
-        let schema = serde_json::from_str(include_str!("../../../tests/policy/schema.json")).unwrap();
-        let text = include_str!("../../../config/bikes.toml");
-        let raw = policy::parse(text, "bikes.toml", Path::new("")).unwrap_or_else(|e| panic!("{e}"));
-        raw.check(&schema).unwrap_or_else(|e| panic!("{e}"))
-    }
 
     #[test]
     fn what_is_known_is_told_and_what_is_not_is_a_warning() {

@@ -59,7 +59,7 @@ fn shares(price: &[ProfilePrice]) -> String {
     price.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// What was found.
+/// Findings of a measurement.
 pub fn found(id: u64, profile: &schema::Profile, most_rows: Option<u32>) -> Result<String, Box<dyn Error>> {
     let read = Measured::read(id, profile).ok_or("the profile that was written cannot be read")?;
     let mut out = format!(

@@ -28,7 +28,7 @@ pub enum Request {
     Profile {
         /// The policy that is meant.
         policy: PathBuf,
-        /// What is wanted.
+        /// The step that is wanted.
         step: Profiling,
     },
 }
@@ -43,7 +43,7 @@ pub enum Profiling {
     Price {
         /// Name of the table.
         table: String,
-        /// What would be measured.
+        /// The measurement.
         what: Measured,
         /// ε.
         epsilon: String,
@@ -93,7 +93,7 @@ pub enum Profiled {
     Price(Vec<ProfilePrice>),
     /// A noisy number of units.
     Units(i64),
-    /// What was written into the ledger.
+    /// The profile that was written into the ledger.
     Rows {
         /// Number of the entry.
         id: u64,

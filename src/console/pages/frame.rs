@@ -14,7 +14,7 @@ pub struct Frame<'a> {
     pub visitor: Option<(&'a str, &'a str, String)>,
     /// The page's path.
     pub path: &'a str,
-    /// What of it is looked at: a query, or nothing.
+    /// The query of its address, or nothing.
     pub query: &'a str,
     /// Whether it is loaded again by itself.
     pub refresh: bool,

@@ -87,7 +87,7 @@ fn between_ends_a_bound_cuts_no_more_than_at_the_end_below() {
     assert_eq!((tail.b_plus(128), tail.b_plus(5_000)), (0.0, 0.0));
 }
 
-/// What the owner knows of everybody ends the tail, and leaves nobody beyond.
+/// A number of rows that the owner knows of everybody ends the tail, and leaves nobody beyond.
 #[test]
 fn a_ceiling_is_where_the_tail_ends() {
     let tail = gaussian(&HOSPITAL).tail(Some(100));

@@ -337,12 +337,13 @@ fn in_bins(noisy: &Noisy) -> Result<Vec<i64>, ClientError> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
     use super::*;
     use std::path::Path;
 
-    fn bikes() -> Policy {
+    /// The policy of the bike share.
+    pub(crate) fn bikes() -> Policy {
         let schema = serde_json::from_str(include_str!("../../../tests/policy/schema.json")).unwrap();
         let text = include_str!("../../../config/bikes.toml");
         let raw = policy::parse(text, "bikes.toml", Path::new("")).unwrap_or_else(|e| panic!("{e}"));

@@ -25,7 +25,7 @@ pub struct Drawn<'r> {
     pub bounds: Bounds,
 }
 
-/// What bounds leave of a unit, as far as it is known.
+/// Losses by bounds, as far as they are known.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bounds {
     /// The most rows that a count, a sum or a rank is short of in one group; NaN where nobody knows.

@@ -4,7 +4,7 @@ use crate::bound::bounding::Profiled;
 use crate::release::Release;
 use crate::words::short;
 
-/// What a bound on rows cuts, as far as it was measured.
+/// A sentence about the rows that a bound cuts, as far as it was measured.
 pub(super) fn measured(r: &Release, unit: &str) -> Option<String> {
     let lost = r.lost_rows();
     if lost.is_some_and(f64::is_nan) {
@@ -29,7 +29,7 @@ pub(super) fn measured(r: &Release, unit: &str) -> Option<String> {
     Some(cut + &beyond)
 }
 
-/// What is said where nobody knows what a bound cuts.
+/// Words for a bound of which nobody knows what it cuts.
 pub(super) fn unmeasured(r: &Release) -> String {
     let who = match r.bounding.profiled() {
         Some(old) if !old.valid => {

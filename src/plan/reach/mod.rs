@@ -7,8 +7,8 @@
 //! refused by name, so that no interval is shown that nobody has reasons for. `emit` writes the
 //! interval down from that.
 //!
-//! Intervals are about noise, and nothing else: of clamping and scaling, which EXPLAIN tells, they
-//! know nothing.
+//! Intervals hold what noise and bounds on rows do, as far as that was measured: an end that nobody
+//! knows is NULL. Of values outside of their ranges, which EXPLAIN tells, they know nothing.
 
 pub mod columns;
 pub mod half_width;

@@ -125,7 +125,7 @@ pub struct StatementDefaults {
     pub delta: BigDecimal,
     /// Groups one unit may touch (l0).
     pub max_groups: u32,
-    /// Rows one unit may bring to one group (l∞).
+    /// Rows of one unit that count in each private group, and times `max_groups` in all groups together.
     pub max_rows: u32,
     /// The most rows that `noisegate.bounds = auto` may choose; None refuses it.
     pub auto_max_rows: Option<u32>,

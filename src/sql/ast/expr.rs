@@ -298,7 +298,7 @@ pub enum ExprKind {
         what: Reach,
         /// The number.
         expr: Box<Expr>,
-        /// In millionths, how often an interval holds the number without its noise.
+        /// In millionths, how often an interval holds.
         confidence: u32,
     },
 }

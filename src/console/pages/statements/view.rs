@@ -71,7 +71,7 @@ impl View {
     /// Everything on one page.
     pub const WHOLE: Self = Self { user: None, ended: Ended::Usual, pages: None };
 
-    /// What an address asks for; None where it is none of this page's.
+    /// The view that an address asks for; None where it is none of this page's.
     pub fn of(asked: &Asked) -> Option<Self> {
         if asked.user.chars().count() > LONGEST {
             return None;

@@ -139,13 +139,13 @@ settings! {
         description: "Groups that one unit may touch; what it brings to others is dropped at random.",
         meaning: "groups that one unit may touch",
     };
-    /// Rows one unit may bring to one group.
+    /// Rows of one unit that count.
     MaxRows = Entry {
         name: "noisegate.max_rows",
         takes: Takes::Whole(1_000_000),
         first: First::Policy("statement.max_rows", |policy| policy.max_rows.to_string()),
         read: Read::Plan(|own, plan| plan.chosen_rows = own.count(NoisegateSetting::MaxRows)),
-        description: "Rows that one unit may bring to one group; the sums and counts of a unit with more are scaled down.",
+        description: "Rows of one unit that count in all groups together, and in each private group; the sums and counts of a unit with more are scaled down.",
         meaning: "rows of one unit that count in all groups together, for every table; in each, where groups are private",
     };
     /// Whether bounds on rows are the policy's, or chosen.
