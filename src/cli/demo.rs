@@ -5,7 +5,7 @@ mod survey;
 use super::budgets::every;
 use super::profile;
 use super::serve::console;
-use crate::gateway::measuring::{Measuring, measurable};
+use crate::gateway::measuring::{Measuring, Wanted, columns, key, measurable};
 use crate::gateway::{ActiveGateway, Checked, Gateway};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -120,7 +120,11 @@ async fn measure(checked: Checked, scale: f64) -> Result<(), Box<dyn Error>> {
     let epsilon = BigDecimal::from_str(&profile::text::epsilon(2.0 * profile::wanted(riders)))?;
     let measuring = Measuring::new(&gateway, &epsilon);
     for (table, _) in measurable(gateway.policy()).into_iter().filter(|(_, can)| can.is_ok()) {
-        measuring.rows(&table.name, "noisegate demo", "the demo begins").await?;
+        let columns = columns(table).into_iter().map(|c| c.name.clone()).collect();
+        // Stations are what a tour of it goes by.
+        let keys = key(table, "station").ok().into_iter().collect();
+        let wanted = Wanted { columns, keys };
+        measuring.items(&table.name, &wanted, "noisegate demo", "the demo begins").await?;
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ mod way;
 use super::args::PolicyFile;
 use super::offline;
 use super::print::say;
-use super::serve::control::{Measured, ProfilePrice, Profiled, Profiling};
+use super::serve::control::{Beside, Measured, ProfilePrice, Profiled, Profiling, Table};
 use bigdecimal::BigDecimal;
 use std::error::Error;
 use std::io::{IsTerminal, Write};
@@ -30,7 +30,8 @@ const MOST: f64 = 1.0;
 #[command(after_help = "\
 Examples:
   noisegate profile --policy shop.toml
-  noisegate profile --policy shop.toml --table orders --epsilon 0.2 --yes
+  noisegate profile --policy shop.toml --table orders --key country --key placed_at:month
+  noisegate profile --policy shop.toml --table orders --column total --epsilon 0.2 --yes
 
 It says first what it costs, and asks. What it finds is kept in the ledger.")]
 pub struct Args {
@@ -39,7 +40,14 @@ pub struct Args {
     /// A private table; may be repeated [default: all]
     #[arg(long, value_name = "NAME")]
     table: Vec<String>,
-    /// The price of each table's rows [default: what its number of units wants, which is measured
+    /// A column whose sums are measured, too; may be repeated [default: all numbers with a range; `none` for none]
+    #[arg(long, value_name = "NAME")]
+    column: Vec<String>,
+    /// A key of groups, or its months or years (NAME:month), by which all this is measured, too: answers by such groups err
+    /// less where budgets pay for Gaussian noise; may be repeated
+    #[arg(long, value_name = "NAME")]
+    key: Vec<String>,
+    /// The price of each item [default: what the table's number of units wants, which is measured
     /// first]
     #[arg(long, value_name = "NUMBER", value_parser = offline::epsilon)]
     epsilon: Option<BigDecimal>,
@@ -62,33 +70,37 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     };
     let least: f64 = least.parse()?;
     let chosen = chosen(&args.table, tables)?;
+    let asked = beside(&chosen, &args.column, &args.key)?;
     let mut priced = Vec::new();
     match &args.epsilon {
-        Some(epsilon) => priced.extend(chosen.into_iter().map(|table| (table, plain(epsilon), None))),
+        Some(epsilon) => {
+            priced.extend(asked.into_iter().map(|(t, beside)| (t, beside, plain(epsilon), None)))
+        }
         None => {
             let epsilon = text::epsilon(LEAST.max(least));
-            for table in &chosen {
+            for (table, _) in &asked {
                 let price = price(&way, table, Measured::Units, &epsilon).await?;
                 say(&text::units(table, &epsilon, &price))?;
             }
             confirm(args.yes)?;
-            for table in chosen {
+            for (table, beside) in asked {
                 let step = Profiling::Units { table: table.clone(), epsilon: epsilon.clone() };
                 let Profiled::Units(units) = way.ask(step).await? else { return Err(way::other()) };
                 let wanted = wanted(units).max(least);
-                priced.push((table, text::epsilon(wanted), Some(units)));
+                priced.push((table, beside, text::epsilon(wanted), Some(units)));
             }
         }
     }
-    for (table, epsilon, units) in &priced {
-        let price = price(&way, table, Measured::Rows, epsilon).await?;
-        say(&text::rows(table, epsilon, *units, &price))?;
+    for (table, beside, epsilon, units) in &priced {
+        let price = price(&way, table, Measured::Items(beside.clone()), epsilon).await?;
+        say(&text::items(table, beside, epsilon, *units, &price))?;
     }
     confirm(args.yes)?;
     let author = args.author.clone().unwrap_or_else(ledger::user);
-    for (table, epsilon, _) in priced {
-        let step = Profiling::Rows { table, epsilon, author: author.clone(), reason: args.reason.clone() };
-        let Profiled::Rows { id, profile, most_rows } = way.ask(step).await? else {
+    for (table, beside, epsilon, _) in priced {
+        let (author, reason) = (author.clone(), args.reason.clone());
+        let step = Profiling::Items { table, beside, epsilon, author, reason };
+        let Profiled::Items { id, profile, most_rows } = way.ask(step).await? else {
             return Err(way::other());
         };
         say(&text::found(id, &profile, most_rows)?)?;
@@ -96,24 +108,53 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     Ok(say(&way.take_over().await?)?)
 }
 
+/// What is measured of each table beside rows: of those columns and keys that were named, the ones that it has.
+fn beside(
+    chosen: &[Table],
+    columns: &[String],
+    keys: &[String],
+) -> Result<Vec<(String, Beside)>, Box<dyn Error>> {
+    let bare = |key: &str| key.split(':').next().unwrap_or_default().to_owned();
+    let none = columns == ["none"];
+    let adds = |name: &String| chosen.iter().any(|t| t.adds.contains(name));
+    if let Some(name) = columns.iter().find(|name| !none && !adds(name)) {
+        let all: Vec<&str> = chosen.iter().flat_map(|t| &t.adds).map(String::as_str).collect();
+        return Err(format!(
+            "no sums of {name:?} can be measured, only of numbers with a range: {}",
+            all.join(", ")
+        )
+        .into());
+    }
+    if let Some(key) = keys.iter().find(|key| !chosen.iter().any(|t| t.columns.contains(&bare(key)))) {
+        return Err(format!("no table that is measured has a column {:?}", bare(key)).into());
+    }
+    let of = |t: &Table| {
+        let wanted = |name: &&String| !none && (columns.is_empty() || columns.contains(name));
+        let columns = t.adds.iter().filter(wanted).cloned().collect();
+        let keys = keys.iter().filter(|key| t.columns.contains(&bare(key))).cloned().collect();
+        (t.name.clone(), Beside { columns, keys })
+    };
+    Ok(chosen.iter().map(of).collect())
+}
+
 /// Tables that are measured: those that were named, or all that have something to measure.
-fn chosen(named: &[String], tables: Vec<(String, Option<String>)>) -> Result<Vec<String>, Box<dyn Error>> {
+fn chosen(named: &[String], tables: Vec<Table>) -> Result<Vec<Table>, Box<dyn Error>> {
     for name in named {
-        match tables.iter().find(|(table, _)| table == name) {
-            Some((_, Some(why))) => return Err(format!("{name}: {why}").into()),
-            Some((_, None)) => {}
+        match tables.iter().find(|table| table.name == *name) {
+            Some(Table { nothing: Some(why), .. }) => return Err(format!("{name}: {why}").into()),
+            Some(_) => {}
             None => {
-                let known: Vec<&str> = tables.iter().map(|(table, _)| table.as_str()).collect();
+                let known: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
                 let known = known.join(", ");
                 return Err(format!("the policy has no private table {name:?}; it has {known}").into());
             }
         }
     }
     let mut chosen = Vec::new();
-    for (table, why) in tables {
-        match why {
-            _ if !named.is_empty() && !named.contains(&table) => {}
-            Some(why) => say(&format!("{table}: {why}"))?,
+    for table in tables {
+        match &table.nothing {
+            _ if !named.is_empty() && !named.contains(&table.name) => {}
+            Some(why) => say(&format!("{}: {why}", table.name))?,
             None => chosen.push(table),
         }
     }
@@ -169,7 +210,7 @@ fn confirm(yes: bool) -> Result<(), Box<dyn Error>> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
     use super::*;
 
     #[test]
@@ -181,12 +222,32 @@ mod tests {
 
     #[test]
     fn tables_are_those_with_something_to_measure() {
-        let tables = || vec![("a".to_owned(), None), ("b".into(), Some("a key".into())), ("c".into(), None)];
-        assert_eq!(chosen(&[], tables()).unwrap(), ["a", "c"]);
-        assert_eq!(chosen(&["c".into()], tables()).unwrap(), ["c"]);
-        assert_eq!(chosen(&["b".into()], tables()).unwrap_err().to_string(), "b: a key");
-        let nobody = chosen(&["d".into()], tables()).unwrap_err().to_string();
+        let table = |name: &str, nothing: Option<&str>| Table {
+            name: name.into(),
+            nothing: nothing.map(Into::into),
+            adds: vec![format!("x{name}")],
+            columns: vec![format!("x{name}"), "day".into()],
+        };
+        let tables = || vec![table("a", None), table("b", Some("a key")), table("c", None)];
+        let names = |named: &[String]| {
+            chosen(named, tables()).map(|all| all.into_iter().map(|t| t.name).collect::<Vec<_>>())
+        };
+        assert_eq!(names(&[]).unwrap(), ["a", "c"]);
+        assert_eq!(names(&["c".into()]).unwrap(), ["c"]);
+        assert_eq!(names(&["b".into()]).unwrap_err().to_string(), "b: a key");
+        let nobody = names(&["d".into()]).unwrap_err().to_string();
         assert_eq!(nobody, "the policy has no private table \"d\"; it has a, b, c");
-        assert!(chosen(&[], vec![("b".into(), Some("a key".into()))]).is_err());
+        assert!(chosen(&[], vec![table("b", Some("a key"))]).is_err());
+
+        let of = |columns: &[&str], keys: &[&str]| {
+            let words = |all: &[&str]| all.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
+            beside(&chosen(&[], tables()).unwrap(), &words(columns), &words(keys))
+        };
+        let all = of(&[], &["day:month"]).unwrap();
+        assert_eq!(all[0].1, Beside { columns: vec!["xa".into()], keys: vec!["day:month".into()] });
+        assert_eq!(of(&["xc"], &[]).unwrap()[0].1, Beside::default());
+        assert_eq!(of(&["none"], &[]).unwrap()[1].1, Beside::default());
+        assert!(of(&["day"], &[]).unwrap_err().to_string().contains("xa, xc"));
+        assert!(of(&[], &["night"]).is_err());
     }
 }

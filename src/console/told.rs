@@ -2,9 +2,7 @@
 //! two policies are compared by them.
 
 use crate::words::{count, number};
-use policy::{
-    AccessRule, Cache, Column, Domain, Measure, Mode, Network, Policy, Privacy, Range, Stream, Table, User,
-};
+use policy::{AccessRule, Cache, Column, Domain, Mode, Network, Policy, Privacy, Range, Stream, Table, User};
 use schema::{SqlType, time};
 
 /// Values of a list that are shown.
@@ -71,7 +69,7 @@ fn rows(table: &Table, policy: &Policy) -> String {
         return format!("The database sees to it that nobody has more than {rows}.");
     }
     let rows = |n: u64| count(n.into(), "row", "rows");
-    if let Some((profile, item)) = table.profile.as_ref().zip(table.item(Measure::Rows)) {
+    if let Some((profile, item)) = table.profile.as_ref().zip(table.item_of_rows()) {
         let day = time::date(profile.measured.saturating_sub(time::EPOCH));
         let (most, beyond) = (rows(item.tail.h()), item.tail.kappa().ceil());
         return format!(

@@ -93,11 +93,11 @@ impl Histogram {
         }
     }
 
-    /// The tail of the histogram. `most_rows`: public knowledge of the most rows that a unit can
-    /// have, which then is where the tail ends.
-    pub fn tail(&self, most_rows: Option<u32>) -> Tail {
+    /// The tail of the histogram. `most`: public knowledge of the most that a unit can have, which
+    /// then is where the tail ends.
+    pub fn tail(&self, most: Option<u64>) -> Tail {
         let (deviation, seen) = self.spread();
-        let most = most_rows.map(|n| u64::from(n).max(1));
+        let most = most.map(|n| n.max(1));
         // Starts, ends and numbers of the bins that a unit can be in.
         let starts = std::iter::once(0).chain(ENDS);
         let ends = ENDS.into_iter().map(Some).chain([None]);

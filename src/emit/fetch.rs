@@ -6,8 +6,9 @@
 
 use super::light;
 use super::once::Once;
+use super::shares::{scaled, share_of_rows, share_of_sum};
 use super::{domain, rows, scalar};
-use plan::bound::bounding::{MOST_ROWS, Norm, STEPS};
+use plan::bound::bounding::{Norm, STEPS};
 use plan::expr::print::{COLLATE, in_zone};
 use plan::expr::{GridValue, Scalar};
 use plan::release::Release;
@@ -149,9 +150,8 @@ impl Fetch<'_> {
     fn per_unit(&mut self) {
         let parts = self.parts().to_vec();
         let mut sums = Vec::new();
-        if self.release.bounding.rows_stage()
-            && parts.iter().any(|p| p.kind.adds_rows() || p.kind.is_chosen())
-        {
+        let scaled = |p: &Part| p.own.is_none() && (p.kind.adds_rows() || p.kind.is_chosen());
+        if self.release.bounding.rows_stage() && parts.iter().any(scaled) {
             // All integers of a unit are scaled down by what scales its rows.
             self.count(None);
         }
@@ -164,7 +164,9 @@ impl Fetch<'_> {
                     self.count(None);
                 }
                 PartKind::Sum(s) => {
-                    self.count(Some(s.arg()));
+                    if p.own.is_none() {
+                        self.count(Some(s.arg()));
+                    }
                     sums.push(format!("COALESCE(pg_catalog.sum({}), 0) AS s{i}", self.value(s)));
                 }
                 PartKind::Units(arg) => {
@@ -210,8 +212,13 @@ impl Fetch<'_> {
         let mut kept = String::new();
         // Rows outside a public domain are gone before a unit's groups are counted (soundness rule 2).
         let inside = if public { format!(" JOIN d ON {}", self.matches("c")) } else { String::new() };
+        let mut shares: Vec<String> = Vec::new();
         if let Some(norm) = self.release.norm() {
-            let shares: String = (0..self.counts.len()).map(|i| share(norm, i)).collect();
+            shares.extend((0..self.counts.len()).map(|i| share_of_rows(i, norm)));
+        }
+        shares.extend(parts.iter().enumerate().filter_map(|(i, p)| Some(share_of_sum(i, p.own.as_ref()?))));
+        if !shares.is_empty() {
+            let shares = shares.concat();
             let window = "WINDOW v AS (PARTITION BY c.u)";
             self.ctes.push(("e", format!("SELECT c.*{shares} FROM c{inside} {window}")));
             from = "e".into();
@@ -300,6 +307,9 @@ impl Fetch<'_> {
                     }
                 };
                 self.added(&bounded, from, &n, true)
+            }
+            PartKind::Sum(_) if p.own.is_some() => {
+                format!("COALESCE(pg_catalog.sum(e.t{i}::pg_catalog.int8), 0)")
             }
             PartKind::Sum(s) if shares => self.shared(i, s),
             PartKind::Units(None) => "pg_catalog.count(*)".into(),
@@ -497,43 +507,6 @@ impl Hashed {
             }
         }
     }
-}
-
-/// A sum in `steps` of its grid, of a unit of which `n` rows count as `most`, where there are more.
-fn scaled(s: &GridValue, sum: &str, n: &str, most: u32, steps: u32) -> String {
-    let all = u64::from(most) * u64::from(steps);
-    let scaled = match s.is_int4() {
-        // sum · all / n without a product that could overflow.
-        true => format!("({sum} / {n}) * {all} + ({sum} % {n}) * {all} / {n}"),
-        false => format!("pg_catalog.div({sum} * {all}, {n}::pg_catalog.numeric)"),
-    };
-    let times = if steps == 1 { String::new() } else { format!(" * {steps}") };
-    format!("CASE WHEN {n} > {most} THEN {scaled} ELSE {sum}{times} END")
-}
-
-/// A unit's share of counted rows in a group, in steps of 1/[`STEPS`] row: w·n, with w = C/‖n₀‖ where the norm of the unit's rows
-/// over its groups is above C, and else 1.
-///
-/// Of squares, the factor is less than exact by more than double precision rounds.
-fn share(norm: Norm, i: usize) -> String {
-    let capped = |i: usize| format!("LEAST(c.n{i}, {MOST_ROWS})::pg_catalog.int4");
-    let (n, rows) = (capped(i), capped(0));
-    let share = match norm {
-        Norm::Sum(most) => {
-            let all = format!("pg_catalog.sum({rows}) OVER v");
-            let most_steps = u64::from(most) * u64::from(STEPS);
-            format!("{all} > {most} THEN {n}::pg_catalog.int8 * {most_steps} / {all}")
-        }
-        Norm::Squares(most) => {
-            let all = format!("pg_catalog.sum({rows}::pg_catalog.int8 * {rows}) OVER v");
-            let square = u64::from(most) * u64::from(most);
-            let steps = square * u64::from(STEPS) * u64::from(STEPS);
-            format!(
-                "{all} > {square} THEN pg_catalog.floor({n}::pg_catalog.float8 * pg_catalog.sqrt({steps} / ({all})::pg_catalog.float8) * 0.999999999::pg_catalog.float8)::pg_catalog.int8"
-            )
-        }
-    };
-    format!(", CASE WHEN {share} ELSE {n} * {STEPS} END AS m{i}")
 }
 
 /// Rows where what is not NULL are counted; None for all.

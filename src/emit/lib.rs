@@ -10,6 +10,7 @@ mod once;
 pub mod print;
 mod rows;
 pub mod scalar;
+mod shares;
 pub mod synthetic;
 
 pub use plan::expr::print::{alias, ident, number, string};

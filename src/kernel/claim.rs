@@ -69,13 +69,7 @@ impl Part {
 
     /// The part that changes by at most this in all groups together, all of which may be in one.
     pub fn in_all(l1: u128) -> Self {
-        Self::in_both(l1, l1)
-    }
-
-    /// The part that changes by at most `l1` in all groups together, and by at most `linf` in each.
-    pub fn in_both(l1: u128, linf: u128) -> Self {
-        let linf = linf.min(l1);
-        Self { linf, l1: Some(l1), l2_squared: linf.checked_mul(l1), rises: false }
+        Self { linf: l1, l1: Some(l1), l2_squared: l1.checked_mul(l1), rises: false }
     }
 }
 

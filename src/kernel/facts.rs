@@ -129,9 +129,8 @@ pub(crate) struct Column {
     pub deterministic: bool,
     /// The column counts: it is never NULL, and at least 0.
     pub count: bool,
-    /// The column is a unit's share of rows in a group: a count that the stage before spread
-    /// (`stages::Spread`).
-    pub share: bool,
+    /// The column is a unit's share in a group: a count or a sum that the stage before scaled.
+    pub share: Option<Share>,
     /// The most that one row changes the column by, which adds up integers of rows; and whether
     /// none lowers it.
     pub row: Option<(u128, bool)>,
@@ -141,10 +140,27 @@ pub(crate) struct Column {
     pub trimmed: bool,
 }
 
+/// What is known of a unit's shares over its groups: all of them together, in steps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Share {
+    pub norm: Norm,
+    /// None of them is below 0.
+    pub rises: bool,
+}
+
+/// A bound on a vector of whole numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Norm {
+    /// Of the sum of magnitudes.
+    Sum(u64),
+    /// Of the root of the sum of squares.
+    Squares(u64),
+}
+
 impl Column {
     pub fn of(ty: Option<SqlType>) -> Self {
         let (form, trimmed) = (Form::One, false);
-        Self { ty, deterministic: true, count: false, share: false, row: None, form, trimmed }
+        Self { ty, deterministic: true, count: false, share: None, row: None, form, trimmed }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::claim::{Claim, Part, Weights};
 use super::domain::{Domain, domain};
-use super::facts::{Column, Form, Key, Part as Joined, Rows, Scans, Source, compared_exactly};
+use super::facts::{Column, Form, Key, Norm, Part as Joined, Rows, Scans, Share, Source, compared_exactly};
 use super::forms::is_canonical_float;
 use super::light;
 use super::rows::table_of;
@@ -37,10 +37,10 @@ pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Claim> {
         Some(units) if domain.is_none() && units.light.is_none() => weights::stages(&mut p, units)?,
         _ => None,
     };
-    let middle = match &units {
-        _ if weighted.is_some() => Middle::Ranked,
+    let (middle, shares) = match &units {
+        _ if weighted.is_some() => (Middle::Ranked, Vec::new()),
         Some(units) => middle(&mut p, units, domain.as_ref())?,
-        None => Middle::Missing,
+        None => (Middle::Missing, Vec::new()),
     };
     let last = if weighted.is_some() { None } else { p.stage("g")? };
     let weights = weighted.map_or(Weights::Units, |(weights, _)| weights);
@@ -52,7 +52,7 @@ pub(crate) fn certify(sql: &str, policy: &Policy) -> Result<Claim> {
             let weight = Added { name: "weight".into(), part: Part::in_all(1), units: true };
             Groups { keys: units.keys, sums: vec![weight], groups }
         }
-        (_, Some(units), Some(last)) => sums_of_units(&last, middle, units, size, policy)?,
+        (_, Some(units), Some(last)) => sums_of_units(&last, (middle, shares), units, size, policy)?,
         (_, None, Some(last)) => direct(&last, size, policy)?,
         _ => return refuse("stages that are not d, c, e and g", sql),
     };
@@ -153,13 +153,12 @@ fn keys(by: &[Item], scans: &mut Scans<'_>, part: &Joined) -> Result<Vec<Key>> {
     Ok(out)
 }
 
-/// `e`, if it is there.
-fn middle(p: &mut Parser, units: &Units, domain: Option<&Domain>) -> Result<Middle> {
+/// `e`, if it is there, and the shares that it adds to the columns of `c`.
+fn middle(p: &mut Parser, units: &Units, domain: Option<&Domain>) -> Result<(Middle, Vec<(String, Column)>)> {
     // Where values of a last key are counted, groups are of those before.
     let joined =
         domain.map(|d| d.joins("c", units.keys.get(..d.len()).unwrap_or(&units.keys))).transpose()?;
     let joined = joined.map_or_else(String::new, |on| format!(" JOIN d ON {on}"));
-    let order = order(units);
     // Of groups of the domain, where there is one: which is dropped hangs on no other unit's rows.
     let rank = |order: &str| {
         format!(
@@ -167,62 +166,72 @@ fn middle(p: &mut Parser, units: &Units, domain: Option<&Domain>) -> Result<Midd
         )
     };
     // A rank among groups of several units would drop those of one for rows of others.
-    if let Some(order) = order.as_ref().filter(|_| units.light.is_none())
-        && p.exactly(&rank(order))?
-    {
-        return Ok(Middle::Ranked);
+    let order = order(units).filter(|_| units.light.is_none());
+    if order.map_or(Ok(false), |order| p.exactly(&rank(&order)))? {
+        return Ok((Middle::Ranked, Vec::new()));
     }
-    // A count of all rows is no less than any other of the same group, so that their vectors are no longer.
-    let (Some(most), true) = (p.number_behind(">"), units.counts_rows) else { return Ok(Middle::Missing) };
-    if p.exactly(&shares(units, &joined, most, false))? {
-        return Ok(Middle::Sum(STEPS.saturating_mul(most)));
+    if !p.exactly("e AS (SELECT c.*")? {
+        return Ok((Middle::Missing, Vec::new()));
     }
-    let bound = most.isqrt();
-    let squares =
-        bound.checked_mul(bound) == Some(most) && p.exactly(&shares(units, &joined, bound, true))?;
-    Ok(if squares { Middle::Squares((STEPS * STEPS).saturating_mul(most)) } else { Middle::Missing })
+    let mut shares = Vec::new();
+    for (name, of) in &units.columns {
+        let Some((kind, i)) = name.split_at_checked(1) else { continue };
+        // Of all rows there are no fewer in a group than of some. What a row adds to a sum is a whole number, and so is the sum.
+        let (over, to, rises) = match (kind, of.count, of.row) {
+            ("n", true, _) if units.counts_rows => ("n0", "m", true),
+            ("s", false, Some((_, rises))) => (name.as_str(), "t", rises),
+            _ => continue,
+        };
+        for norm in [Norm::Sum as fn(u64) -> Norm, Norm::Squares] {
+            let Some(most) = p.number_behind(">").filter(|most| *most <= LONGEST) else { break };
+            if p.exactly(&format!("{} AS {to}{i}", share(name, over, norm(most))))? {
+                let share = Some(Share { norm: norm(STEPS * most), rises });
+                shares.push((format!("{to}{i}"), Column { share, ..Column::of(Some(SqlType::Int8)) }));
+            }
+        }
+    }
+    let read = p.exactly(&format!(" FROM c{joined} WINDOW v AS (PARTITION BY c.u)),"))?;
+    ensure(read, "stages that are not d, c, e and g", &joined)?;
+    Ok((Middle::Shares, shares))
 }
 
 /// What of a count enters a share: no sum of a unit's reaches the end of int8.
 const COUNTED: &str = "1000000";
-/// Steps that are a row in a share.
+/// Steps that are one in a share.
 const STEPS: u64 = 64;
+/// The longest vector: in steps a number that double precision holds, and any part of it an int8.
+const LONGEST: u64 = 1 << 46;
 
-/// `e`: the shares of counts, in steps. Where the norm N of a unit's rows n over its groups is above a bound C, ⌊w·n⌋ of each of its
-/// counts with one w for all: for the sum, w = 64·C/N, by whole numbers; for the root of the sum of squares, 64·√(C²/N²) less a part
-/// in 10^9, where what four roundings in double precision can add is a part in 10^15. Else 64·n. Either way the norm of shares is at
-/// most 64·C: scaling and rounding down lengthen no vector.
-fn shares(units: &Units, joined: &str, most: u64, squares: bool) -> String {
+/// The share of a count or a sum x in its group, in steps. Where the norm N of a vector over the unit's groups is above a bound C,
+/// 64·C·x/N cut towards zero, and else 64·x. Of a sum of magnitudes the quotient is exact; of the root of squares it is less by a
+/// part in 10^9, where what four roundings in double precision can add is a part in 10^15. Where x is no longer than that vector,
+/// which is x itself or counts more rows, shares are no longer than 64·C: scaling and cutting lengthen no vector.
+fn share(name: &str, over: &str, norm: Norm) -> String {
     let capped = |n: &str| format!("LEAST(c.{n}, {COUNTED})::pg_catalog.int4");
-    let (rows, steps) = (capped("n0"), most.saturating_mul(STEPS));
-    let share = |n: &str| match squares {
-        false => {
-            let all = format!("pg_catalog.sum({rows}) OVER v");
-            format!("{all} > {most} THEN {n}::pg_catalog.int8 * {steps} / {all}")
+    let (x, over, wide) = match over {
+        "n0" => (capped(name), capped(over), "int8"),
+        s => (format!("c.{name}"), format!("c.{s}"), "numeric"),
+    };
+    let share = match norm {
+        Norm::Sum(most) => {
+            let (steps, all) = (STEPS * most, format!("pg_catalog.sum(pg_catalog.abs({over})) OVER v"));
+            format!("{all} > {most} THEN pg_catalog.div({x}::pg_catalog.numeric * {steps}, {all})")
         }
-        true => {
-            let all = format!("pg_catalog.sum({rows}::pg_catalog.int8 * {rows}) OVER v");
-            let (square, steps) = (most.saturating_mul(most), steps.saturating_mul(steps));
+        Norm::Squares(most) => {
+            let steps = STEPS * most;
+            let all = format!("pg_catalog.sum({over}::pg_catalog.{wide} * {over}) OVER v");
             format!(
-                "{all} > {square} THEN pg_catalog.floor({n}::pg_catalog.float8 * pg_catalog.sqrt({steps} / ({all})::pg_catalog.float8) * 0.999999999::pg_catalog.float8)::pg_catalog.int8"
+                "{all} > {most}::pg_catalog.{wide} * {most} THEN pg_catalog.trunc({x}::pg_catalog.float8 * {steps}::pg_catalog.float8 / pg_catalog.sqrt(({all})::pg_catalog.float8) * 0.999999999::pg_catalog.float8)"
             )
         }
     };
-    let counts = (0..)
-        .map(|i| format!("n{i}"))
-        .take_while(|n| units.columns.iter().any(|(name, c)| name == n && c.count));
-    let each = counts.enumerate().map(|(i, n)| {
-        let n = capped(&n);
-        format!(", CASE WHEN {} ELSE {n} * {STEPS} END AS m{i}", share(&n))
-    });
-    let each: String = each.collect();
-    format!("e AS (SELECT c.*{each} FROM c{joined} WINDOW v AS (PARTITION BY c.u)),")
+    format!(", CASE WHEN {share}::pg_catalog.int8 ELSE {x}::pg_catalog.int8 * {STEPS} END")
 }
 
 /// `g` over `c` or `e`: sums over units.
 fn sums_of_units(
     select: &Select,
-    middle: Middle,
+    (middle, shares): (Middle, Vec<(String, Column)>),
     mut units: Units,
     size: Option<u64>,
     policy: &Policy,
@@ -253,15 +262,12 @@ fn sums_of_units(
     ensure(whole, "groups of something else than the stage before, by all keys, in order", select)?;
     ensure(!values || rows.is_some(), "nothing bounds the values of a unit", select)?;
     let mut scans = Scans::new(policy);
-    let mut columns = units.columns;
-    if !values && matches!(middle, Middle::Sum(..) | Middle::Squares(_)) {
-        let share = |i| (format!("m{i}"), Column { share: true, ..Column::of(Some(SqlType::Int8)) });
-        columns.extend((0..columns.len()).map(share));
-    }
+    // A vector of shares has an entry for each row, which is one for each group but where values are counted.
+    let columns = units.columns.into_iter().chain(shares.into_iter().filter(|_| !values)).collect();
     scans.add(from, Source::Rows(Rows { columns, ..Rows::default() }))?;
     let groups = rows.into_iter().chain(size).min();
     let light = units.light.map(|most| (from, most));
-    let over = Over { middle, groups, rows: rows.filter(|_| values), light, part: None };
+    let over = Over { groups, rows: rows.filter(|_| values), light, part: None };
     let sums = sums(rest, &mut scans, &over)?;
     Ok(Groups { keys: units.keys, sums, groups })
 }
@@ -276,7 +282,7 @@ fn direct(select: &Select, size: Option<u64>, policy: &Policy) -> Result<Groups>
     let keys = keys(by, &mut scans, &part)?;
     let groups = if part.settles(by) { 1 } else { n };
     let groups = size.into_iter().chain([groups]).min();
-    let over = Over { middle: Middle::Missing, groups, rows: Some(n), light: None, part: Some(&part) };
+    let over = Over { groups, rows: Some(n), light: None, part: Some(&part) };
     Ok(Groups { keys, sums: sums(rest, &mut scans, &over)?, groups })
 }
 

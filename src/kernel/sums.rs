@@ -1,7 +1,7 @@
 //! Sums: the most that a row adds, read off the clamp around it; and the change by one unit.
 
 use super::claim::Part;
-use super::facts::{Part as Joined, Scans, is_exact};
+use super::facts::{Norm, Part as Joined, Scans, Share, is_exact};
 use super::light;
 use super::types::is_in;
 use grammar::tree::{Expr, Item};
@@ -19,7 +19,6 @@ pub(crate) struct Added {
 
 /// Rows that are added up: one for each unit and group.
 pub(crate) struct Over<'a> {
-    pub middle: Middle,
     /// The most groups of a unit.
     pub groups: Option<u64>,
     /// The most rows of a unit in all, when there may be several in a group.
@@ -35,10 +34,8 @@ pub(crate) struct Over<'a> {
 pub(crate) enum Middle {
     Missing,
     Ranked,
-    /// The most that shares of a unit add up to.
-    Sum(u64),
-    /// The most that squares of a unit's shares add up to.
-    Squares(u64),
+    /// With shares of units.
+    Shares,
 }
 
 /// Arguments that are counted, or added up alike in every order of rows (by an outermost cast to
@@ -56,20 +53,13 @@ pub(crate) fn added(e: &Expr) -> Option<(&[Expr], bool, bool)> {
 
 /// What one unit changes in a sum of such values.
 fn adds(value: &Expr, scans: &Scans<'_>, over: &Over<'_>) -> Option<Part> {
-    let Some((n, rises)) = shared(value, scans) else {
+    let Some((n, share)) = shared(value, scans) else {
         return of_each(magnitude(value, scans)?, over);
     };
-    let part = match over.middle {
-        Middle::Sum(most) => Part::in_all(n.checked_mul(most.into())?),
-        Middle::Squares(most) => Part {
-            linf: n.checked_mul(most.isqrt().into())?,
-            l1: None,
-            l2_squared: n.checked_mul(n).and_then(|n| n.checked_mul(most.into())),
-            rises,
-        },
-        Middle::Missing | Middle::Ranked => return None,
-    };
-    Some(part.rising(rises))
+    let (Norm::Sum(most) | Norm::Squares(most)) = share.norm;
+    let part = Part::in_all(n.checked_mul(most.into())?);
+    let l1 = part.l1.filter(|_| matches!(share.norm, Norm::Sum(_)));
+    Some(Part { l1, ..part }.rising(share.rises))
 }
 
 /// The same, of values of at most this magnitude.
@@ -81,24 +71,25 @@ fn of_each((n, rises): (u128, bool), over: &Over<'_>) -> Option<Part> {
     Some(part.rising(rises))
 }
 
-/// A multiple of a unit's share of rows: the share itself, which is a number of rows, or a value that is clamped to
-/// ±(share · n), cast to an integer type or a numeric that is rounded. Gives n, and whether it is the share.
-fn shared(value: &Expr, scans: &Scans<'_>) -> Option<(u128, bool)> {
-    let share = |e: &Expr| e.column().and_then(|c| scans.column(c)).is_some_and(|c| c.share);
-    let times = |e: &Expr| match e.call("*")? {
-        [Expr::Cast(m, ty), n] if share(m) && is_exact(ty) => n.integer(),
-        [m, n] if share(m) => n.integer(),
-        _ => None,
+/// A multiple of a unit's share: the share itself, or a value that is clamped to ±(share · n), cast to an integer type or a
+/// numeric that is rounded. Gives n.
+fn shared(value: &Expr, scans: &Scans<'_>) -> Option<(u128, Share)> {
+    let share = |e: &Expr| e.column().and_then(|c| scans.column(c)).and_then(|c| c.share);
+    let times = |e: &Expr| {
+        let [m, n] = e.call("*")? else { return None };
+        let m = if let Expr::Cast(m, SqlType::Numeric { .. }) = m { m } else { m };
+        Some((n.integer()?, share(m)?))
     };
     let (inner, ty) = whole(value)?;
-    if ty.is_integer() && share(inner) {
-        return Some((1, true));
+    if let Some(share) = share(inner).filter(|_| ty.is_integer()) {
+        return Some((1, share));
     }
     let [low, high] = inner.call("LEAST")? else { return None };
     let [x, low] = low.call("GREATEST")? else { return None };
     scans.type_of(x).filter(is_exact)?;
-    let (low, high) = (times(low)?, times(high)?);
-    (high >= 0 && low == -high).then_some((high.unsigned_abs(), false))
+    let ((low, share), (high, of)) = (times(low)?, times(high)?);
+    (high >= 0 && low == -high && of == share)
+        .then_some((high.unsigned_abs(), Share { rises: false, ..share }))
 }
 
 /// What a whole number is made of: what is cast to an integer type, or a numeric that is rounded.

@@ -39,9 +39,9 @@ impl Policy {
                 continue;
             }
             let item = |(of, histogram): &(Measure, Histogram)| Item {
-                of: *of,
+                of: of.clone(),
                 histogram: histogram.clone(),
-                tail: histogram.tail(table.most_rows),
+                tail: histogram.tail(table.most_rows.map(|rows| of.most(rows))),
             };
             let items = found.items.iter().map(item).collect();
             let Measured { id, measured, valid_until, .. } = *found;

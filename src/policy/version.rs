@@ -1,6 +1,6 @@
 //! A hash of everything in a policy that changes what an answer means.
 
-use super::model::{Domain, Policy, Privacy, Profile, Range, Scope};
+use super::model::{Added, Domain, Measure, Policy, Privacy, Profile, Range, Scope};
 use bigdecimal::BigDecimal;
 use dp::{Distribution, Ratio};
 use sha2::{Digest, Sha256};
@@ -35,7 +35,7 @@ impl Canon {
     fn profile(&mut self, profile: &Profile) {
         self.number(profile.id);
         self.list(&profile.items, |c, item| {
-            c.text(item.of.word());
+            c.measure(&item.of);
             c.ratio(item.histogram.epsilon());
             match item.histogram.noise() {
                 Distribution::None => c.number(0),
@@ -50,6 +50,14 @@ impl Canon {
             }
             c.list(item.histogram.bins(), |c, n| c.text(&n.to_string()));
         });
+    }
+
+    fn measure(&mut self, of: &Measure) {
+        self.text(&of.to_string());
+        if let Added::Deviations(d) = &of.added {
+            [&d.low, &d.high, &d.grid].into_iter().for_each(|end| self.decimal(end));
+            self.number(d.steps);
+        }
     }
 
     fn option<T>(&mut self, item: Option<T>, each: impl FnOnce(&mut Self, T)) {

@@ -26,11 +26,11 @@ fn rule_47_what_is_booked_is_what_was_proven() {
         Notion::Zcdp.price(Proven::of(&one, &[(proof.clone(), spec)]).unwrap().charge()).unwrap().loss
     };
     let honest = spec(Sensitivity::in_all(500, 500), 500);
-    assert!(rho(&all, &honest) > 400 * rho(&proof(vec![Part::in_both(500, 1)], u64::MAX), &planned));
+    assert!(rho(&all, &honest) > 400 * rho(&proof(vec![in_both(500, 1)], u64::MAX), &planned));
     // And where less was proven than planned, less is booked.
     assert_eq!(
-        rho(&proof(vec![Part::in_both(500, 1)], u64::MAX), &honest),
-        rho(&proof(vec![Part::in_both(500, 1)], u64::MAX), &planned)
+        rho(&proof(vec![in_both(500, 1)], u64::MAX), &honest),
+        rho(&proof(vec![in_both(500, 1)], u64::MAX), &planned)
     );
 }
 
@@ -66,4 +66,9 @@ fn rule_47_a_selection_is_charged_for_the_groups_that_were_proven() {
     };
     assert!(price(4).unwrap() < price(8).unwrap());
     assert_eq!(price(9), Err(DpError::Mispriced), "the threshold is for 8");
+}
+
+/// A part that changes by at most `l1` in all groups together, and by at most `linf` in each.
+fn in_both(l1: u128, linf: u128) -> Part {
+    Part { linf, l2_squared: Some(linf * l1), ..Part::in_all(l1) }
 }

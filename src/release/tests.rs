@@ -170,10 +170,10 @@ async fn rule_46_what_was_not_proven_is_not_released() {
     let each = [
         (Part::in_each(3, Some(2)), true),
         (Part::in_each(2, Some(3)), true),
-        (Part::in_both(6, 3), true),
+        (in_both(6, 3), true),
         // All of it in one group costs more than so much in each of two.
         (Part::in_all(6), false),
-        (Part::in_both(7, 3), false),
+        (in_both(7, 3), false),
         (Part::in_each(3, Some(3)), false),
         (Part::in_each(3, None), false),
     ];
@@ -189,7 +189,7 @@ async fn rule_46_what_was_not_proven_is_not_released() {
     assert!(!covers(&Proof::unproven(1, Units, Vec::new(), true, false), &spec, true));
     let delta = Ratio::new(1, 1_000_000);
     let selecting = Spec::laplace(&one(), 2, &[3], Some(&delta)).unwrap();
-    let in_groups = |l0| Proof::unproven(l0, Units, vec![Part::in_both(6, 3)], false, true);
+    let in_groups = |l0| Proof::unproven(l0, Units, vec![in_both(6, 3)], false, true);
     assert!(covers(&in_groups(2), &selecting, true));
     assert!(!covers(&in_groups(3), &selecting, true));
 }
@@ -204,10 +204,10 @@ fn rule_46_each_noise_covers_its_own_norm() {
     for (part, by_laplace, by_gaussian) in [
         (squares(400), false, true),
         (squares(401), false, false),
-        (Part::in_both(20, 10), true, true),
+        (in_both(20, 10), true, true),
         (Part::in_all(20), false, true),
-        (Part::in_both(40, 10), true, true),
-        (Part::in_both(40, 11), false, false),
+        (in_both(40, 10), true, true),
+        (in_both(40, 11), false, false),
         (Part::in_each(10, Some(4)), true, true),
     ] {
         let proof = Proof::unproven(1, Units, vec![part], true, false);
@@ -778,4 +778,9 @@ async fn rule_51_groups_are_selected_once_for_a_receipt() {
     let coming = [Coming { proof: planned(&spec), spec: &spec, groups: None, keys: 1 }];
     assert!(arriving(&coming, &mut paid).unwrap().iter().all(|(decides, _)| decides.is_none()));
     assert!(!paid.has_selected());
+}
+
+/// A part that changes by at most `l1` in all groups together, and by at most `linf` in each.
+fn in_both(l1: u128, linf: u128) -> Part {
+    Part { linf, l2_squared: Some(linf * l1), ..Part::in_all(l1) }
 }

@@ -227,7 +227,7 @@ impl Own {
                 ("measured", "timestamptz"),
                 ("valid_until", "timestamptz"),
                 ("price", "numeric"),
-                ("h", "int8"),
+                ("h", "numeric"),
                 ("kappa", "int8"),
             ],
             Self::Streams => &[

@@ -366,7 +366,7 @@ impl Scope {
 
     fn part(&self, part: &Part) -> Part {
         let kind = part.kind.reworded(&mut |x| self.scalar(x, false));
-        Part { kind, linf: part.linf, label: String::new() }
+        Part { kind, linf: part.linf, label: String::new(), own: part.own.clone() }
     }
 
     /// A scalar, or its negation.

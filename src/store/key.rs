@@ -15,6 +15,7 @@ use bytes::Bytes;
 use dp::{BigRatio, Distribution, Preference, Ratio, Selection, Share, Spec, Weights};
 use emit::{fetch, scalar};
 use num_traits::Zero;
+use plan::bound::profiled::Own;
 use plan::expr::print::in_zone;
 use plan::expr::{GridValue, Scalar};
 use plan::{Part, PartKind};
@@ -143,6 +144,8 @@ impl Keys {
         read.text(context.database).option(context.role).text(&text);
         read.number(base.public_groups).number(base.bounding.l0()).number(base.bounding.rows());
         read.number(base.bounding.l0_stage()).number(base.bounding.rows_stage());
+        // What is cut is told by it.
+        read.option(base.bounding.item().map(|item| item.of.to_string()).as_deref());
         for n in &base.given {
             let value = context.given.get(*n);
             read.number(u64::try_from(*n).unwrap_or(u64::MAX)).number(value.map_or(0, |v| v.oid));
@@ -250,7 +253,10 @@ impl Wanted {
             }
             _ => (None, None),
         };
-        Self { key: part_key(&part.kind, zone), plain, centred }
+        match &part.own {
+            None => Self { key: part_key(&part.kind, zone), plain, centred },
+            Some(own) => Self { key: own_key(&part_key(&part.kind, zone), own), plain: None, centred: None },
+        }
     }
 
     /// The lists of keys that it follows from, each of which is enough.
@@ -274,6 +280,14 @@ fn part_key(kind: &PartKind, zone: &str) -> Key {
         PartKind::Sum(s) => return sum(s, zone),
         PartKind::SumOfValues(s) => canon.text("sum of values").bytes(&sum(s, zone)),
     };
+    canon.key()
+}
+
+/// The key of a sum that is bounded by its own norm: what it was bounded by says what is cut of it, too.
+fn own_key(part: &Key, own: &Own) -> Key {
+    let mut canon = Canon::new("own");
+    canon.bytes(part).number(own.most()).number(own.is_squared());
+    canon.option(own.item().map(|item| item.of.to_string()).as_deref());
     canon.key()
 }
 

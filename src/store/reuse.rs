@@ -148,7 +148,7 @@ impl Served {
                     if let (true, Some(noise)) =
                         (count == release.parts.len(), self.spec.aggregates.get(count))
                     {
-                        release.parts.push(Part { kind: rows, linf: noise.linf(), label: "count".into() });
+                        release.parts.push(Part { linf: noise.linf(), ..Part::new(rows, "count") });
                     }
                     for (_, output) in &mut release.outputs {
                         if let Some(Sum { part, ty }) = output.of()

@@ -3,7 +3,7 @@
 
 use crate::cli::profile::text::{self, day};
 use crate::gateway::measuring::measurable;
-use policy::{Measure, Policy, Profile, Table};
+use policy::{Policy, Profile, Table};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -47,11 +47,16 @@ pub fn summary(policy: &Policy) -> String {
 fn line(table: &Table, profile: &Profile, policy: &Policy) -> String {
     let (from, to) = (day(profile.measured), day(profile.valid_until));
     let mut line = format!("  bounds    {}: measured {from}, valid until {to}", table.name);
-    if let Some(item) = table.item(Measure::Rows) {
+    let _ = write!(line, ", {}", items(profile.items.len()));
+    if let Some(item) = table.item_of_rows() {
         let told = text::told(item, &policy.statement.epsilon, table.most_rows.is_some());
         let _ = write!(line, "; {told}");
     }
     line + "\n"
+}
+
+fn items(n: usize) -> String {
+    format!("{n} {}", if n == 1 { "item" } else { "items" })
 }
 
 /// Microseconds since 1970.

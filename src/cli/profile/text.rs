@@ -1,10 +1,10 @@
 //! Words of `noisegate profile`.
 
-use crate::cli::serve::control::ProfilePrice;
+use crate::cli::serve::control::{Beside, ProfilePrice};
 use bigdecimal::{BigDecimal, ToPrimitive};
 use dp::Distribution;
 use dp::profile::{BINS, Histogram, Tail};
-use policy::{Item, Measured};
+use policy::{Added, Item, Measure, Measured};
 use std::error::Error;
 use std::fmt::Write as _;
 
@@ -31,14 +31,31 @@ pub fn units(table: &str, epsilon: &str, price: &[ProfilePrice]) -> String {
     )
 }
 
-/// The price of measuring their rows.
-pub fn rows(table: &str, epsilon: &str, units: Option<i64>, price: &[ProfilePrice]) -> String {
+/// The price of a table's items.
+pub fn items(
+    table: &str,
+    beside: &Beside,
+    epsilon: &str,
+    units: Option<i64>,
+    price: &[ProfilePrice],
+) -> String {
     let about = match units {
         Some(units) => format!(", of about {} units", number(units.max(0) as f64)),
         None => String::new(),
     };
+    let mut said = vec!["how many rows each unit has".to_owned()];
+    if !beside.columns.is_empty() {
+        let columns = beside.columns.join(", ");
+        said.push(format!("what its values of {columns} add up to, about 0 and about their median"));
+    }
+    if !beside.keys.is_empty() {
+        said.push(format!("all that by {}", beside.keys.join(", and by ")));
+    }
+    let items = (1 + beside.keys.len()) * (1 + 2 * beside.columns.len());
+    let each = if items == 1 { "1 item".to_owned() } else { format!("{items} items") };
     format!(
-        "{table}: item rows, how many rows each unit has{about}, in {BINS} bins, at epsilon {epsilon}\n{}",
+        "{table}: {}{about}: {each} of {BINS} bins, at epsilon {epsilon} each\n{}",
+        said.join("; "),
         shares(price)
     )
 }
@@ -68,11 +85,11 @@ pub fn found(id: u64, profile: &schema::Profile, most_rows: Option<u32>) -> Resu
         day(read.valid_until)
     );
     for (of, histogram) in &read.items {
-        let (tail, z) = (histogram.tail(most_rows), z(histogram));
-        let _ = write!(out, "\n  {}: {}", of.word(), beyond(&tail, most_rows.is_some()));
+        let (tail, z) = (histogram.tail(most_rows.map(|rows| of.most(rows))), z(histogram));
+        let _ = write!(out, "\n  {of}: {}", beyond(of, &tail, most_rows.is_some()));
         for price in PRICES {
             let c = tail.choose(z / price);
-            let _ = write!(out, "\n  {}", cuts(price, c, tail.b_plus(c)));
+            let _ = write!(out, "\n  {}", cuts(of, price, c, tail.b_plus(c)));
         }
     }
     Ok(out)
@@ -107,28 +124,39 @@ pub fn told(item: &Item, epsilon: &BigDecimal, known: bool) -> String {
 }
 
 /// H and κ, in words.
-fn beyond(tail: &Tail, known: bool) -> String {
-    let h = number(tail.h() as f64);
+fn beyond(of: &Measure, tail: &Tail, known: bool) -> String {
+    let h = amount(of, tail.h() as f64);
     if known {
-        return format!("no unit has more than {h} rows (H), as the policy says");
+        return format!("no unit has more than {h} (H), as the policy says");
     }
     let kappa = number(tail.kappa().floor());
     format!(
-        "what follows is true of rows up to {h} of each unit (H); at most {kappa} units have more (κ, 95 %), and what these have \
-         beyond {h} is counted nowhere"
+        "what follows is true of each unit up to {h} (H); at most {kappa} units have more (κ, 95 %), and what these have \
+         beyond is counted nowhere"
     )
 }
 
-fn cuts(price: f64, c: u64, cut: f64) -> String {
+fn cuts(of: &Measure, price: f64, c: u64, cut: f64) -> String {
     let cut = match cut {
         0.0 => "that cuts none of these".to_owned(),
-        cut => format!("that cuts at most {} rows of any group", number(cut.ceil())),
+        cut => format!("that cuts at most {} of any group", amount(of, cut)),
     };
-    format!("at epsilon {price} at most {} of a unit count: {cut}", rows_of(c))
+    format!("at epsilon {price} at most {} of a unit count: {cut}", amount(of, c as f64))
 }
 
 fn rows_of(n: u64) -> String {
-    format!("{} {}", number(n as f64), if n == 1 { "row" } else { "rows" })
+    amount(&Measure::ROWS, n as f64)
+}
+
+/// A number of a unit, in its own unit: whole rows, or an amount of a column.
+fn amount(of: &Measure, ends: f64) -> String {
+    match &of.added {
+        Added::Rows => {
+            let n = ends.ceil();
+            format!("{} {}", number(n), if n == 1.0 { "row" } else { "rows" })
+        }
+        Added::Deviations(_) => plan::words::short(of.told(ends)),
+    }
 }
 
 /// A whole number, in groups of three digits.
@@ -180,14 +208,14 @@ mod tests {
             id: 7,
             measured: 0,
             valid_until: 7_776_000_000_000,
-            items: vec![(policy::Measure::Rows, histogram)],
+            items: vec![(Measure::ROWS, histogram)],
         };
         let said = found(7, &profile.written(), None).unwrap();
         assert_eq!(
             said,
             "admissions: measured, and kept as entry 7 of the ledger; valid until 1970-04-01\n  \
-             rows: what follows is true of rows up to 128 of each unit (H); at most 82 units have more (κ, 95 %), and what \
-             these have beyond 128 is counted nowhere\n  \
+             rows: what follows is true of each unit up to 128 rows (H); at most 82 units have more (κ, 95 %), and what \
+             these have beyond is counted nowhere\n  \
              at epsilon 0.1 at most 96 rows of a unit count: that cuts at most 717 rows of any group\n  \
              at epsilon 1 at most 128 rows of a unit count: that cuts none of these"
         );
@@ -199,8 +227,8 @@ mod tests {
     fn prices_are_told() {
         let price = ProfilePrice { budget: "everyone".into(), part: 0.00124, left: 0.9712, statements: 0.25 };
         assert_eq!(
-            rows("trips", "0.05", Some(29_987), &[price]),
-            "trips: item rows, how many rows each unit has, of about 29,987 units, in 39 bins, at epsilon 0.05\n  \
+            items("trips", &Beside::default(), "0.05", Some(29_987), &[price]),
+            "trips: how many rows each unit has, of about 29,987 units: 1 item of 39 bins, at epsilon 0.05 each\n  \
              0.12 % of budget \"everyone\", as much as 0.25 questions at the policy's price; 97.1 % of it is left"
         );
         assert_eq!([12.0, 1_234_567.0, 100.0].map(number), ["12", "1,234,567", "100"]);

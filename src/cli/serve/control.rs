@@ -2,7 +2,7 @@
 
 use super::measuring;
 use super::reloading::Reloader;
-pub use super::request::{Answer, Measured, ProfilePrice, Profiled, Profiling, Request};
+pub use super::request::{Answer, Beside, Measured, ProfilePrice, Profiled, Profiling, Request, Table};
 use policy::GivenFile;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};

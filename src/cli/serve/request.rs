@@ -55,10 +55,12 @@ pub enum Profiling {
         /// ε.
         epsilon: String,
     },
-    /// To measure the numbers of their rows, and write that into the ledger.
-    Rows {
+    /// To measure the items of a table, and write them into the ledger.
+    Items {
         /// Name of the table.
         table: String,
+        /// What is measured beside rows.
+        beside: Beside,
         /// ε.
         epsilon: String,
         /// Who has it measured.
@@ -69,13 +71,23 @@ pub enum Profiling {
 }
 
 /// Something that is measured of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Measured {
     /// The number of its units.
     Units,
-    /// The numbers of their rows.
-    Rows,
+    /// Items.
+    Items(Beside),
+}
+
+/// What is measured beside the rows of units.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Beside {
+    /// Columns whose values are added up.
+    pub columns: Vec<String>,
+    /// Keys of groups: a column, or `column:month`.
+    pub keys: Vec<String>,
 }
 
 /// Outcome of a step of `noisegate profile`.
@@ -84,8 +96,8 @@ pub enum Measured {
 pub enum Profiled {
     /// The private tables, and the least ε of a statement.
     Tables {
-        /// Each table, and why there is nothing to measure, if there is not.
-        tables: Vec<(String, Option<String>)>,
+        /// Each table.
+        tables: Vec<Table>,
         /// The least ε.
         least: String,
     },
@@ -94,7 +106,7 @@ pub enum Profiled {
     /// A noisy number of units.
     Units(i64),
     /// The profile that was written into the ledger.
-    Rows {
+    Items {
         /// Number of the entry.
         id: u64,
         /// The profile.
@@ -102,6 +114,19 @@ pub enum Profiled {
         /// The most rows that a unit can have, as the policy says.
         most_rows: Option<u32>,
     },
+}
+
+/// A private table.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Table {
+    /// Name of the table.
+    pub name: String,
+    /// Why there is nothing to measure, if there is not.
+    pub nothing: Option<String>,
+    /// Columns whose values can be added up.
+    pub adds: Vec<String>,
+    /// All columns.
+    pub columns: Vec<String>,
 }
 
 /// Price of a measurement in a budget.

@@ -6,8 +6,8 @@ use answer::ClientError;
 use bigdecimal::BigDecimal;
 use emit::print::OwnRow;
 use policy::{
-    Collect, Collected, CollectedKind, Column, Domain, Measure, Policy, Privacy, Randomiser, Range, Table,
-    View,
+    Collect, Collected, CollectedKind, Column, Domain, Item, Measure, Policy, Privacy, Profile, Randomiser,
+    Range, Table, View,
 };
 use schema::SqlType;
 use schema::time::DAY;
@@ -120,15 +120,15 @@ fn lifetime(state: &ledger::BudgetState) -> String {
 
 /// What was measured of the units of each private table; NULL where nothing was.
 fn bounds(policy: &Policy) -> Vec<OwnRow> {
-    let row = |table: &Table, of: Measure| -> OwnRow {
-        let known = [table.schema.clone(), table.name.clone(), of.word().to_owned()].map(Some);
-        let found = match table.profile.as_ref().zip(table.item(of)) {
+    let row = |table: &Table, of: &Measure, found: Option<(&Profile, &Item)>| -> OwnRow {
+        let known = [table.schema.clone(), table.name.clone(), of.to_string()].map(Some);
+        let found = match found {
             None => vec![None; 5],
             Some((profile, item)) => [
                 timestamp(profile.measured),
                 timestamp(profile.valid_until),
                 plan::words::decimal(item.histogram.epsilon()),
-                item.tail.h().to_string(),
+                item.of.amount(item.tail.h()).normalized().to_plain_string(),
                 format!("{:.0}", item.tail.kappa().floor()),
             ]
             .map(Some)
@@ -136,8 +136,13 @@ fn bounds(policy: &Policy) -> Vec<OwnRow> {
         };
         known.into_iter().chain(found).collect()
     };
-    let private = policy.tables.iter().filter(|t| t.privacy != Privacy::Public);
-    private.flat_map(|t| Measure::ALL.map(|of| row(t, of))).collect()
+    let rows = |table: &Table| -> Vec<OwnRow> {
+        match &table.profile {
+            None => vec![row(table, &Measure::ROWS, None)],
+            Some(profile) => profile.items.iter().map(|i| row(table, &i.of, Some((profile, i)))).collect(),
+        }
+    };
+    policy.tables.iter().filter(|t| t.privacy != Privacy::Public).flat_map(rows).collect()
 }
 
 fn columns(policy: &Policy) -> Vec<OwnRow> {

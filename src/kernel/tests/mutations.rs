@@ -32,8 +32,11 @@ const NOBODY: &str = r#"WITH c AS (SELECT b0."rider_id" AS u, P.count(*) AS n0 F
 const ONLY: &str = r#"WITH c AS (SELECT b0."rider_id" AS u, P.count(*) AS n0 FROM ONLY "public"."events" AS b0 GROUP BY 1), g AS (SELECT COALESCE(P.sum(LEAST(c.n0, 20)::P.int4), 0) AS a0 FROM c) SELECT g.a0 FROM g"#;
 
 /// Rows that are spread over public groups: at most 80 in all, or numbers whose squares add up to 1600.
-const SPREAD: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT t."station"::P.text FROM "public"."stations" AS t WHERE t."station" IS NOT NULL) AS x0(k)), c AS (SELECT b0."rider_id" AS u, b0."station" AS k0, P.count(*) AS n0, COALESCE(P.sum(((LEAST(GREATEST(b0."fare", 0), 60)) * 100)::P.int4), 0) AS s1 FROM "public"."trips" AS b0 GROUP BY 1, 2), e AS (SELECT c.*, CASE WHEN P.sum(LEAST(c.n0, 1000000)::P.int4) OVER v > 80 THEN LEAST(c.n0, 1000000)::P.int4::P.int8 * 5120 / P.sum(LEAST(c.n0, 1000000)::P.int4) OVER v ELSE LEAST(c.n0, 1000000)::P.int4 * 64 END AS m0 FROM c JOIN d ON c.k0 COLLATE P."default" = d.k0 COLLATE P."default" WINDOW v AS (PARTITION BY c.u)), g AS (SELECT e.k0, COALESCE(P.sum(e.m0::P.int4), 0) AS a0, COALESCE(P.sum((LEAST(GREATEST(CASE WHEN e.n0 * 64 > e.m0 THEN (e.s1 / e.n0) * e.m0 + (e.s1 % e.n0) * e.m0 / e.n0 ELSE e.s1 * 64 END, e.m0 * (-6000)), e.m0 * 6000))::P.int4), 0) AS a1 FROM e GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0, COALESCE(g.a1, 0) AS a1 FROM d LEFT JOIN g ON g.k0 COLLATE P."default" = d.k0 COLLATE P."default" ORDER BY 1"#;
-const SQUARES: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT t."station"::P.text FROM "public"."stations" AS t WHERE t."station" IS NOT NULL) AS x0(k)), c AS (SELECT b0."rider_id" AS u, b0."station" AS k0, P.count(*) AS n0 FROM "public"."trips" AS b0 GROUP BY 1, 2), e AS (SELECT c.*, CASE WHEN P.sum(LEAST(c.n0, 1000000)::P.int4::P.int8 * LEAST(c.n0, 1000000)::P.int4) OVER v > 1600 THEN P.floor(LEAST(c.n0, 1000000)::P.int4::P.float8 * P.sqrt(6553600 / (P.sum(LEAST(c.n0, 1000000)::P.int4::P.int8 * LEAST(c.n0, 1000000)::P.int4) OVER v)::P.float8) * 0.999999999::P.float8)::P.int8 ELSE LEAST(c.n0, 1000000)::P.int4 * 64 END AS m0 FROM c JOIN d ON c.k0 COLLATE P."default" = d.k0 COLLATE P."default" WINDOW v AS (PARTITION BY c.u)), g AS (SELECT e.k0, COALESCE(P.sum(e.m0::P.int4), 0) AS a0 FROM e GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0 FROM d LEFT JOIN g ON g.k0 COLLATE P."default" = d.k0 COLLATE P."default" ORDER BY 1"#;
+const SPREAD: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT t."station"::P.text FROM "public"."stations" AS t WHERE t."station" IS NOT NULL) AS x0(k)), c AS (SELECT b0."rider_id" AS u, b0."station" AS k0, P.count(*) AS n0, COALESCE(P.sum(((LEAST(GREATEST(b0."fare", 0), 60)) * 100)::P.int4), 0) AS s1 FROM "public"."trips" AS b0 GROUP BY 1, 2), e AS (SELECT c.*, CASE WHEN P.sum(P.abs(LEAST(c.n0, 1000000)::P.int4)) OVER v > 80 THEN P.div(LEAST(c.n0, 1000000)::P.int4::P.numeric * 5120, P.sum(P.abs(LEAST(c.n0, 1000000)::P.int4)) OVER v)::P.int8 ELSE LEAST(c.n0, 1000000)::P.int4::P.int8 * 64 END AS m0 FROM c JOIN d ON c.k0 COLLATE P."default" = d.k0 COLLATE P."default" WINDOW v AS (PARTITION BY c.u)), g AS (SELECT e.k0, COALESCE(P.sum(e.m0::P.int4), 0) AS a0, COALESCE(P.sum((LEAST(GREATEST(CASE WHEN e.n0 * 64 > e.m0 THEN (e.s1 / e.n0) * e.m0 + (e.s1 % e.n0) * e.m0 / e.n0 ELSE e.s1 * 64 END, e.m0 * (-6000)), e.m0 * 6000))::P.int4), 0) AS a1 FROM e GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0, COALESCE(g.a1, 0) AS a1 FROM d LEFT JOIN g ON g.k0 COLLATE P."default" = d.k0 COLLATE P."default" ORDER BY 1"#;
+const SQUARES: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT t."station"::P.text FROM "public"."stations" AS t WHERE t."station" IS NOT NULL) AS x0(k)), c AS (SELECT b0."rider_id" AS u, b0."station" AS k0, P.count(*) AS n0 FROM "public"."trips" AS b0 GROUP BY 1, 2), e AS (SELECT c.*, CASE WHEN P.sum(LEAST(c.n0, 1000000)::P.int4::P.int8 * LEAST(c.n0, 1000000)::P.int4) OVER v > 40::P.int8 * 40 THEN P.trunc(LEAST(c.n0, 1000000)::P.int4::P.float8 * 2560::P.float8 / P.sqrt((P.sum(LEAST(c.n0, 1000000)::P.int4::P.int8 * LEAST(c.n0, 1000000)::P.int4) OVER v)::P.float8) * 0.999999999::P.float8)::P.int8 ELSE LEAST(c.n0, 1000000)::P.int4::P.int8 * 64 END AS m0 FROM c JOIN d ON c.k0 COLLATE P."default" = d.k0 COLLATE P."default" WINDOW v AS (PARTITION BY c.u)), g AS (SELECT e.k0, COALESCE(P.sum(e.m0::P.int4), 0) AS a0 FROM e GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0 FROM d LEFT JOIN g ON g.k0 COLLATE P."default" = d.k0 COLLATE P."default" ORDER BY 1"#;
+
+/// Sums with norms of their own: of magnitudes, and of squares.
+const OWN: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT t."station"::P.text FROM "public"."stations" AS t WHERE t."station" IS NOT NULL) AS x0(k)), c AS (SELECT b0."rider_id" AS u, b0."station" AS k0, P.count(*) AS n0, COALESCE(P.sum(P.int8smaller(P.int8larger((b0."fare" * 100)::P.int8 - 320, (-320)), 5680)::P.int4), 0) AS s0, COALESCE(P.sum(P.int8smaller(P.int8larger((b0."minutes")::P.int8, 0), 240)::P.int4), 0) AS s1 FROM "public"."trips" AS b0 GROUP BY 1, 2), e AS (SELECT c.*, CASE WHEN P.sum(P.abs(c.s0)) OVER v > 900 THEN P.div(c.s0::P.numeric * 57600, P.sum(P.abs(c.s0)) OVER v)::P.int8 ELSE c.s0::P.int8 * 64 END AS t0, CASE WHEN P.sum(c.s1::P.numeric * c.s1) OVER v > 70::P.numeric * 70 THEN P.trunc(c.s1::P.float8 * 4480::P.float8 / P.sqrt((P.sum(c.s1::P.numeric * c.s1) OVER v)::P.float8) * 0.999999999::P.float8)::P.int8 ELSE c.s1::P.int8 * 64 END AS t1 FROM c JOIN d ON c.k0 COLLATE P."default" = d.k0 COLLATE P."default" WINDOW v AS (PARTITION BY c.u)), g AS (SELECT e.k0, COALESCE(P.sum(e.t0::P.int8), 0) AS a0, COALESCE(P.sum(e.t1::P.int8), 0) AS a1 FROM e GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0, COALESCE(g.a1, 0) AS a1 FROM d LEFT JOIN g ON g.k0 COLLATE P."default" = d.k0 COLLATE P."default" ORDER BY 1"#;
 
 /// Distinct values, of which a unit has at most four: in public groups, and in all; and of one row each.
 const VALUES: &str = r#"WITH d AS MATERIALIZED (SELECT x0.k AS k0 FROM (SELECT DISTINCT v.v FROM (VALUES (true), (false)) AS v(v)) AS x0(k)), c AS (SELECT b0."rider_id" AS u, ((b0."stars" > 3))::P.bool AS k0, b0."station" AS k1 FROM "public"."trips" AS b0 WHERE b0."station" IS NOT NULL GROUP BY 1, 2, 3), e AS (SELECT c.*, P.row_number() OVER (PARTITION BY c.u ORDER BY P.hashtextextended(COALESCE(c.k1::P.text, ''), P.hashtextextended(COALESCE(c.k0::P.text, ''), P.hashint8extended(c.u, $1::P.int8))), c.k0, c.k1) AS r FROM c JOIN d ON c.k0 = d.k0), g AS (SELECT e.k0, P.count(DISTINCT e.k1) AS a0 FROM e WHERE e.r <= 4 GROUP BY 1) SELECT d.k0, COALESCE(g.a0, 0) AS a0 FROM d LEFT JOIN g ON g.k0 = d.k0 ORDER BY 1"#;
@@ -452,8 +455,8 @@ fn faults_of_spreading() {
         SPREAD,
         &[
             ("a wider bound", "OVER v > 80 THEN", "OVER v > 90 THEN"),
-            ("a wider share", "* 5120 /", "* 5121 /"),
-            ("rounded up", "OVER v ELSE", "OVER v + 1 ELSE"),
+            ("a wider share", "* 5120,", "* 5121,"),
+            ("rounded up", "OVER v)::P.int8 ELSE", "OVER v)::P.int8 + 1 ELSE"),
             ("whole rows twice", "* 64 END AS m0", "* 128 END AS m0"),
             ("scaled by some rows", "P.count(*) AS n0", "P.count(b0.\"note\") AS n0"),
             ("another's rows", "v AS (PARTITION BY c.u)", "v AS (PARTITION BY c.k0)"),
@@ -467,7 +470,7 @@ fn faults_of_spreading() {
             ("an end that is not a multiple", "e.m0 * 6000))", "e.m0 + 6000))"),
             (
                 "shares of shares",
-                "ELSE LEAST(c.n0, 1000000)::P.int4 * 64 END AS m0",
+                "ELSE LEAST(c.n0, 1000000)::P.int4::P.int8 * 64 END AS m0",
                 "ELSE c.n0 * 64 END AS m0",
             ),
         ],
@@ -475,12 +478,54 @@ fn faults_of_spreading() {
     caught(
         SQUARES,
         &[
-            ("a wider bound", "OVER v > 1600", "OVER v > 1601"),
-            ("a wider factor", "P.sqrt(6553600 /", "P.sqrt(6553601 /"),
+            ("a wider bound", "OVER v > 40::P.int8 * 40", "OVER v > 40::P.int8 * 41"),
+            ("a wider factor", "* 2560::P.float8 /", "* 2561::P.float8 /"),
             ("no margin", "* 0.999999999::P.float8", "* 1.000000001::P.float8"),
-            ("rounded up", "P.floor(", "P.ceil("),
+            ("rounded up", "P.trunc(", "P.ceil("),
             ("another's rows", "v AS (PARTITION BY c.u)", "v AS (PARTITION BY c.k0)"),
             ("the count itself", "P.sum(e.m0::P.int4)", "P.sum(e.n0::P.int4)"),
+        ],
+    );
+}
+
+/// Sums that are bounded by norms of their own, whatever their rows are.
+#[test]
+fn faults_of_own_norms() {
+    let own = accept(OWN);
+    let squares = Part { linf: 4_480, l1: None, l2_squared: Some(4_480 * 4_480), rises: true };
+    assert_eq!(own.parts, [Part::in_all(57_600), squares]);
+    assert!(!own.seeded && own.public);
+    caught(
+        OWN,
+        &[
+            ("a wider bound", "OVER v > 900 THEN", "OVER v > 901 THEN"),
+            ("a wider share", "* 57600,", "* 57601,"),
+            ("signs that cancel", "P.sum(P.abs(c.s0)) OVER v > 900", "P.sum(c.s0) OVER v > 900"),
+            ("a quotient of what may cancel", "P.sum(P.abs(c.s0)) OVER v)", "P.abs(P.sum(c.s0) OVER v))"),
+            ("rounded", "P.div(c.s0::P.numeric * 57600, ", "P.round(c.s0::P.numeric * 57600 / "),
+            ("another sum's norm", "P.sum(P.abs(c.s0)) OVER v > 900", "P.sum(P.abs(c.s1)) OVER v > 900"),
+            ("a count's norm", "P.sum(P.abs(c.s0)) OVER v > 900", "P.sum(P.abs(c.n0)) OVER v > 900"),
+            ("whole sums twice", "c.s0::P.int8 * 64 END", "c.s0::P.int8 * 128 END"),
+            ("another sum", "ELSE c.s0::P.int8 * 64", "ELSE c.s1::P.int8 * 64"),
+            ("a wider bound of squares", "v > 70::P.numeric * 70", "v > 70::P.numeric * 71"),
+            ("a wider factor", "* 4480::P.float8", "* 4481::P.float8"),
+            ("no margin", "* 0.999999999::P.float8", "* 1.000000001::P.float8"),
+            ("rounded up", "P.trunc(", "P.ceil("),
+            ("another's rows", "v AS (PARTITION BY c.u)", "v AS (PARTITION BY c.k0)"),
+            ("windows of one group", "v AS (PARTITION BY c.u)", "v AS (PARTITION BY c.u, c.k0)"),
+            ("the sum itself", "P.sum(e.t0::P.int8)", "P.sum(e.s0::P.int8)"),
+            ("a multiple", "P.sum(e.t0::P.int8)", "P.sum((e.t0 * 2)::P.int8)"),
+            ("the wrong share", "P.sum(e.t1::P.int8)", "P.sum(e.t0::P.int8)"),
+            (
+                "a value that nothing clamps",
+                "P.int8smaller(P.int8larger((b0.\"minutes\")::P.int8, 0), 240)::P.int4",
+                "b0.\"minutes\"::P.int4",
+            ),
+            (
+                "a NaN",
+                "P.int8smaller(P.int8larger((b0.\"minutes\")::P.int8, 0), 240)::P.int4",
+                "'NaN'::P.numeric",
+            ),
         ],
     );
 }

@@ -35,13 +35,16 @@ impl Books {
         if profile.items.is_empty() || several {
             return Err("it measures nothing, or the same twice".into());
         }
+        let mut paying: Vec<&i64> = entry.paid_by.iter().collect();
         for (of, histogram) in &profile.items {
             let pays = |m: &Measurement| {
                 m.tables.contains(&profile.table)
                     && m.charge.events.iter().any(|e| is_of(e, histogram.noise()))
             };
-            if !entry.paid_by.iter().filter_map(|id| self.measurements.get(id)).any(pays) {
-                return Err(format!("no entry paid for its histogram of {}", of.word()));
+            let found = paying.iter().position(|id| self.measurements.get(*id).is_some_and(pays));
+            // Each pays for one.
+            if found.map(|at| paying.swap_remove(at)).is_none() {
+                return Err(format!("no entry paid for its histogram of {of}"));
             }
         }
         Ok(profile)

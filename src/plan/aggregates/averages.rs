@@ -67,9 +67,11 @@ pub struct Constant {
 
 impl Average {
     /// The numerator of an error that is divided by n: |s'/n' - s/n| <= (|sum error| + |mean -
-    /// center| * |count error|) / n', with the mean within half the range.
+    /// centre| * |count error|) / n', with the mean within half the range; where deviations were
+    /// measured, no further from the centre than those of a row that count.
     fn over_n(&self, drawn: &Drawn<'_>) -> f64 {
-        let span = (&self.high - &self.low).to_f64().unwrap_or(0.0) / 2.0;
+        let half = (&self.high - &self.low).to_f64().unwrap_or(0.0) / 2.0;
+        let span = drawn.deviation(self.sum).map_or(half, |d| d.min(half));
         drawn.error95(self.sum) + span * drawn.error95(self.count)
     }
 }
@@ -125,7 +127,8 @@ impl Estimator for Average {
         let (low, high) = (self.low.to_f64()?, self.high.to_f64()?);
         let of_sum = drawn.shown(self.sum, values(self.sum)?);
         let mean = (drawn.float_centre(self.sum) + of_sum / n).clamp(low.min(high), high);
-        let error = drawn.error95(self.sum) + (high - low) / 2.0 * drawn.error95(self.count);
+        let off = (mean - drawn.float_centre(self.sum)).abs();
+        let error = drawn.error95(self.sum) + off * drawn.error95(self.count);
         Some((mean, error / n))
     }
 
@@ -141,6 +144,10 @@ impl Estimator for Average {
     }
 
     fn weights(&self, parts: &[Part]) -> Vec<(usize, f64)> {
+        if parts.get(self.sum).is_some_and(|p| p.own.is_some()) {
+            // Averages lie near a centre that was measured: less far than single values, and the count's error counts for as much.
+            return vec![(self.sum, 2.0), (self.count, 0.5)];
+        }
         Range::of_part(parts, self.sum).map_or_else(Vec::new, |r| {
             // The count's, wherever the average lies.
             vec![(self.sum, r.most / r.half), (self.count, r.most / r.half)]

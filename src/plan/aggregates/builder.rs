@@ -68,11 +68,7 @@ impl<'a, 'b> Builder<'a, 'b> {
 
     /// The place of a part, which is released once.
     pub(super) fn part(&mut self, kind: PartKind, label: &str) -> usize {
-        place(
-            &mut self.parts,
-            |p| p.kind == kind,
-            || Part { kind: kind.clone(), linf: 0, label: label.into() },
-        )
+        place(&mut self.parts, |p| p.kind == kind, || Part::new(kind.clone(), label))
     }
 
     /// The count of the rows where a value is there, or of all.

@@ -34,7 +34,7 @@ pub(crate) fn part(kind: PartKind, values: u32) -> Result<Part> {
         Some(s) => (s.bound(), "sum of values"),
         None => (1, "count of values"),
     };
-    Ok(Part { linf: values.checked_mul(each).ok_or_else(too_wide)?, kind, label: label.into() })
+    Ok(Part { linf: values.checked_mul(each).ok_or_else(too_wide)?, ..Part::new(kind, label) })
 }
 
 impl Builder<'_, '_> {

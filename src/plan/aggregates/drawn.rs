@@ -34,6 +34,8 @@ pub struct Bounds {
     pub units: f64,
     /// Steps that are a row at a point.
     pub steps: u32,
+    /// The most rows that count.
+    pub most: u32,
 }
 
 impl Drawn<'_> {
@@ -75,6 +77,12 @@ impl Drawn<'_> {
         self.centre(sum).to_f64().unwrap_or(f64::NAN)
     }
 
+    /// By how much a row deviates from the centre of a sum that has a norm of its own, where as many rows count.
+    pub fn deviation(&self, sum: usize) -> Option<f64> {
+        let own = self.parts.get(sum)?.own.as_ref()?;
+        Some(own.most() as f64 * self.step(sum) / f64::from(self.bounds.most.max(1)))
+    }
+
     /// How many rows the points that are chosen may lie beyond the ranks that are aimed at (95 %); None where none are.
     pub fn rank95(&self) -> Option<f64> {
         let (points, cells) = self.spec.points.as_ref().zip(self.cells)?;
@@ -100,7 +108,11 @@ impl Drawn<'_> {
 
     /// How far below and above a part the truth may lie, in its own unit, for the rows that are cut in one group.
     fn cut(&self, part: usize) -> (f64, f64) {
-        let Some(kind) = self.parts.get(part).map(|p| &p.kind) else { return (0.0, 0.0) };
+        let Some(Part { kind, own, .. }) = self.parts.get(part) else { return (0.0, 0.0) };
+        if let (Some(own), Some(grid)) = (own, kind.on_grid()) {
+            let lost = own.lost() * self.step(part);
+            return (if grid.ends().0 < 0 { lost } else { 0.0 }, lost);
+        }
         let lost = self.lost(kind);
         // A sum of nothing is 0, whatever nobody knows of it.
         let times = |by: f64| if by > 0.0 && lost != 0.0 { lost * by } else { 0.0 };

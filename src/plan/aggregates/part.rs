@@ -1,5 +1,6 @@
 //! Released integers of a group: what each counts or adds up, and how much one unit can change it.
 
+use crate::bound::profiled::Own;
 use crate::expr::{GridValue, Scalar};
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
 use dp::Pick;
@@ -14,6 +15,8 @@ pub struct Part {
     pub linf: u128,
     /// Name in messages.
     pub label: String,
+    /// The norm by which a unit's sums are bounded, where that is not by its rows.
+    pub own: Option<Own>,
 }
 
 /// Kinds of parts. Each is a form of a fetch, of which the kernel proves what is said here.
@@ -34,13 +37,21 @@ pub enum PartKind {
 }
 
 impl Part {
+    /// Of which nothing is bounded yet.
+    pub fn new(kind: PartKind, label: &str) -> Self {
+        Self { kind, linf: 0, label: label.into(), own: None }
+    }
+
     /// Sensitivity in a group where at most `rows` rows of a unit count, in grid units; None when
     /// no number holds it.
     pub(crate) fn in_one_group(&self, rows: u32) -> Option<u128> {
         match &self.kind {
             PartKind::Count(_) => Some(rows.into()),
             PartKind::Units(_) => Some(1),
-            PartKind::Sum(s) => u128::from(rows).checked_mul(s.bound()),
+            PartKind::Sum(s) => match &self.own {
+                Some(own) => Some(own.most().into()),
+                None => u128::from(rows).checked_mul(s.bound()),
+            },
             PartKind::Point(_) | PartKind::Values(_) | PartKind::SumOfValues(_) => Some(self.linf),
         }
     }

@@ -98,7 +98,10 @@ impl Estimator for Sum {
     }
 
     fn weights(&self, parts: &[Part]) -> Vec<(usize, f64)> {
-        vec![(self.part, Range::of_part(parts, self.part).map_or(1.0, |r| r.most / r.typical))]
+        // Where sums have a norm of their own it is of their size.
+        let own = parts.get(self.part).is_some_and(|p| p.own.is_some());
+        let range = Range::of_part(parts, self.part).filter(|_| !own);
+        vec![(self.part, range.map_or(1.0, |r| r.most / r.typical))]
     }
 }
 
@@ -157,6 +160,9 @@ impl Estimator for CentredSum {
     }
 
     fn weights(&self, parts: &[Part]) -> Vec<(usize, f64)> {
+        if parts.get(self.sum).is_some_and(|p| p.own.is_some()) {
+            return vec![(self.sum, 1.0), (self.count, 1.0)];
+        }
         Range::of_part(parts, self.sum).map_or_else(Vec::new, |r| {
             vec![(self.sum, r.most / r.typical), (self.count, r.centre.abs() / r.typical)]
         })
@@ -271,7 +277,7 @@ pub(crate) fn centre(parts: &mut Vec<Part>, outputs: &mut [(Aggregate, Output)],
         let count = match parts.iter().position(|p| p.kind == rows) {
             Some(count) => count,
             None if units && rows == PartKind::Count(None) => {
-                parts.push(Part { kind: rows, linf: 0, label: "count(*)".into() });
+                parts.push(Part::new(rows, "count(*)"));
                 parts.len() - 1
             }
             None => continue,

@@ -4,6 +4,7 @@
 //! statement's own constants, prove it idle, and for no other reason. What people read about it is made elsewhere
 //! (`explain`).
 
+use super::profiled::{self, Drawn, Profiled, Serving};
 use crate::Settings;
 use crate::aggregates::PartKind;
 use crate::algebra::source::PrivateSource;
@@ -11,8 +12,7 @@ use crate::expr::Scalar;
 use crate::groups::key::Key;
 use crate::own::row_bounds::few;
 use bigdecimal::{BigDecimal, Zero};
-use dp::profile::Tail;
-use policy::{Measure, Policy, Privacy, Table};
+use policy::{Policy, Privacy, Table};
 use sql::ast::BindingId;
 use std::sync::Arc;
 
@@ -110,21 +110,6 @@ pub struct Cut {
     pub share: BigDecimal,
 }
 
-/// What was measured of the rows that units have: of a table of which a statement reads a part.
-#[derive(Debug, PartialEq)]
-pub struct Profiled {
-    /// Name of the table.
-    pub table: String,
-    /// When it was measured, in microseconds since 1970.
-    pub measured: i64,
-    /// The number of its entry in the books.
-    pub id: u64,
-    /// It is taken for true still. Bounds follow from it either way: no promise of privacy rests on it.
-    pub valid: bool,
-    /// What bounds on rows cut.
-    pub tail: Tail,
-}
-
 /// Bounds on the contribution of one unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bounding {
@@ -132,8 +117,8 @@ pub struct Bounding {
     groups: Groups,
     /// What the bound on all rows was measured to cut, where it is that.
     cut: Option<Cut>,
-    /// The profile of a table whose rows these are.
-    profiled: Option<Arc<Profiled>>,
+    /// The profile of a table whose rows these are, and the place of the item by which they are bounded.
+    profiled: Option<(Arc<Profiled>, usize)>,
     /// The bound follows from the profile and the noise: the most that it may be.
     widest: Option<u32>,
     /// Conditions leave a unit no more rows than count.
@@ -161,7 +146,12 @@ impl Bounding {
 
     /// The profile of their table.
     pub fn profiled(&self) -> Option<&Profiled> {
-        self.profiled.as_deref()
+        self.profiled.as_ref().map(|(profiled, _)| &**profiled)
+    }
+
+    /// The item of it by which rows are bounded.
+    pub fn item(&self) -> Option<&Serving> {
+        self.profiled.as_ref().and_then(|(profiled, at)| profiled.items.get(*at))
     }
 
     /// Whether the bound follows from the profile.
@@ -169,16 +159,23 @@ impl Bounding {
         self.widest.is_some()
     }
 
-    /// Takes the bound that the profile wants where half the interval of the noise is `half` for each row of the bound; the widest
-    /// where that is not known yet.
-    pub(crate) fn follow_profile(&mut self, half: Option<f64>) {
-        let (Some(widest), Some(profiled), Rows::Scaled(rows, _)) =
-            (self.widest, &self.profiled, &mut self.rows)
+    /// Takes the bound that the profile wants for this noise of a row; the widest where that is not known yet.
+    pub(crate) fn follow_profile(&mut self, drawn: Option<Drawn>) {
+        let (Some(widest), Some((profiled, item)), Rows::Scaled(rows, _)) =
+            (self.widest, &mut self.profiled, &mut self.rows)
         else {
             return;
         };
-        let best = half.and_then(|half| u32::try_from(profiled.tail.choose(half)).ok());
-        *rows = best.unwrap_or(widest).clamp(1, widest);
+        let Some((place, best)) = profiled::best(&profiled.items, drawn) else { return };
+        *item = place;
+        *rows = if drawn.is_some() { u32::try_from(best).unwrap_or(widest) } else { widest }.clamp(1, widest);
+    }
+
+    /// Rows of a unit are bounded over all of its groups together, by the profile: so may its sums be, by themselves.
+    pub(crate) fn may_bound_sums(&self) -> bool {
+        let over_all =
+            matches!(self.groups, Groups::Only | Groups::OfUnit | Groups::Spread | Groups::Exact(_));
+        self.widest.is_some() && self.rows_stage() && over_all
     }
 
     /// There is a GROUP BY.
@@ -224,11 +221,13 @@ impl Bounding {
         let rows = part.adds_rows() || part.is_chosen();
         match part {
             _ if self.l0_stage() && (rows || part.counts_units()) => f64::NAN,
-            _ if self.rows_stage() && rows && !self.whole => match (&self.profiled, &self.cut) {
-                (Some(profiled), _) if profiled.valid => profiled.tail.b_plus(self.rows().into()),
-                (_, Some(cut)) if cut.share.is_zero() => 0.0,
-                _ => f64::NAN,
-            },
+            _ if self.rows_stage() && rows && !self.whole => {
+                match (self.profiled(), self.item(), &self.cut) {
+                    (Some(profiled), Some(item), _) if profiled.valid => item.tail.b_plus(self.rows().into()),
+                    (_, _, Some(cut)) if cut.share.is_zero() => 0.0,
+                    _ => f64::NAN,
+                }
+            }
             _ => 0.0,
         }
     }
@@ -336,7 +335,7 @@ pub(crate) fn bound(
     let several = source.named().filter(|s| private(&s.binding).is_some() || s.table().is_none()).count() > 1;
     let only = source.named().find_map(|s| private(&s.binding)).filter(|_| !several);
     let Chosen { rows: most, whose, total, cut, profiled, follows } =
-        chosen(source, policy, settings, several);
+        chosen(source, policy, settings, several, keys);
     let scalars: Vec<&Scalar> = keys.iter().map(|k| &k.scalar).collect();
     let (in_all, in_group) = few(source, &scalars);
     let most = [in_all, in_group].into_iter().flatten().fold(most, u32::min);
@@ -403,6 +402,7 @@ pub(crate) fn bound(
     // Of so few rows of a unit all count.
     let whole = in_all.is_some_and(|n| used.is_some_and(|most| n <= most));
     let widest = widest.filter(|_| follows && profiled.is_some() && !whole);
+    let profiled = profiled.map(|p| (Arc::new(p), 0));
     Bounding { rows, groups, cut, profiled, widest, whole, counts_units: units, has_keys: !keys.is_empty() }
 }
 
@@ -428,12 +428,18 @@ struct Chosen {
     /// What that cuts.
     cut: Option<Cut>,
     /// The profile of a table whose rows these are.
-    profiled: Option<Arc<Profiled>>,
+    profiled: Option<Profiled>,
     /// Nobody has said a bound that comes before the profile's.
     follows: bool,
 }
 
-fn chosen(source: &PrivateSource, policy: &Policy, settings: &Settings, several: bool) -> Chosen {
+fn chosen(
+    source: &PrivateSource,
+    policy: &Policy,
+    settings: &Settings,
+    several: bool,
+    keys: &[Key],
+) -> Chosen {
     let keeps = |b: &BindingId| source.scans.iter().find(|s| s.binding == *b)?.keeps();
     let followed: Vec<&Table> = source.rows.follows.iter().filter_map(|b| known(policy, keeps(b)?)).collect();
     let own = followed.iter().filter_map(|t| Some((t.max_rows?, t.name.as_str()))).min();
@@ -453,18 +459,14 @@ fn chosen(source: &PrivateSource, policy: &Policy, settings: &Settings, several:
     let cut = least.and_then(|t| {
         Some(Cut { table: t.name.clone(), most: t.max_total_rows?, share: t.cut_rows.clone()? })
     });
-    // Each of these tables has all rows of a unit; the shortest tail says most.
-    let items = followed.iter().filter_map(|t| Some((*t, t.profile.as_ref()?, t.item(Measure::Rows)?)));
-    let shortest = items.min_by_key(|(.., item)| item.tail.h());
-    let profiled = shortest.map(|(t, profile, item)| {
-        let (table, tail) = (t.name.clone(), item.tail.clone());
-        let valid = settings.day <= profile.valid_until;
-        Arc::new(Profiled { table, measured: profile.measured, id: profile.id, valid, tail })
-    });
+    let profiled = Profiled::of(source, policy, keys, settings.day);
     let said = settings.chosen_rows.is_some() || settings.total_rows.is_some();
     let follows = settings.profiles && !said && !settings.question;
     let (total, cut) = match &profiled {
-        Some(p) if follows => (Some(u32::try_from(p.tail.h()).unwrap_or(MOST_ROWS)), None),
+        Some(Profiled { items, .. }) if follows => {
+            let h = items.first().map(|item| item.tail.h());
+            (h.map(|h| u32::try_from(h).unwrap_or(MOST_ROWS)), None)
+        }
         _ => (total, cut),
     };
     Chosen { rows: most.clamp(1, MOST_ROWS), whose, total, cut, profiled, follows }

@@ -1,6 +1,6 @@
 //! Words about what bounds on rows cut.
 
-use crate::bound::bounding::Profiled;
+use crate::bound::profiled::{Own, Profiled};
 use crate::release::Release;
 use crate::words::short;
 
@@ -11,7 +11,7 @@ pub(super) fn measured(r: &Release, unit: &str) -> Option<String> {
         return r.bounding.cut().is_none().then(|| unmeasured(r));
     }
     let profiled = r.bounding.profiled().filter(|_| r.bounding.rows_stage() && r.counts_rows())?;
-    let (tail, day) = (&profiled.tail, day(profiled));
+    let (tail, day) = (&r.bounding.item()?.tail, day(profiled));
     let cut = match lost {
         Some(lost) => {
             let lost = short(libm::ceil(lost));
@@ -29,6 +29,32 @@ pub(super) fn measured(r: &Release, unit: &str) -> Option<String> {
     Some(cut + &beyond)
 }
 
+/// Sentences about what bounds on sums cut that have norms of their own.
+pub(super) fn of_sums(r: &Release) -> Vec<String> {
+    let Some(profiled) = r.bounding.profiled() else { return Vec::new() };
+    let told = |own: &Own| {
+        let item = own.item()?;
+        let of = &item.of;
+        let lost = own.lost() / item.steps() as f64;
+        let cut = match lost {
+            // The bound on rows says so.
+            lost if lost.is_nan() => return None,
+            0.0 => format!("cuts nothing of {}", of.named()),
+            lost => format!("cuts at most {} of any group, which intervals include", short(of.told(lost))),
+        };
+        Some(format!("the bound on {} {cut} (profile of {})", of.named(), day(profiled)))
+    };
+    r.own_norms().filter_map(told).collect()
+}
+
+/// A bound on the sums of a unit.
+pub(super) fn bounded(own: &Own) -> String {
+    let Some(of) = own.item().map(|item| &item.of) else { return String::new() };
+    let most = short(of.told(own.most() as f64 / own.item().map_or(1.0, |i| i.steps() as f64)));
+    let several = if own.is_squared() { " in one group, fewer in each of several," } else { "" };
+    format!("{} add up to at most {most}{several}", of.named())
+}
+
 /// Words for a bound of which nobody knows what it cuts.
 pub(super) fn unmeasured(r: &Release) -> String {
     let who = match r.bounding.profiled() {
@@ -43,4 +69,56 @@ pub(super) fn unmeasured(r: &Release) -> String {
 /// The day of a profile.
 pub(super) fn day(profiled: &Profiled) -> String {
     schema::time::date(profiled.measured.saturating_sub(schema::time::EPOCH))
+}
+
+/// The profile that a bound follows from, and what other bounds would cut.
+pub(super) fn profile(r: &Release) -> Option<String> {
+    let profiled = r.bounding.profiled().filter(|_| r.bounding.rows_stage() && r.counts_rows())?;
+    let item = r.bounding.item()?;
+    let (tail, rows) = (&item.tail, u64::from(r.bounding.rows()));
+    let told = |n: f64| short(libm::ceil(n));
+    let mut others: Vec<String> = Vec::new();
+    let (below, above): (Vec<u64>, Vec<u64>) =
+        tail.ends().filter(|end| *end != rows).partition(|end| *end < rows);
+    for end in below.last().into_iter().chain(above.first()) {
+        others.push(format!("{} by {end}", told(tail.b_plus(*end))));
+    }
+    let chosen = if r.bounding.is_by_profile() { "chosen by" } else { "beside" };
+    Some(format!(
+        "  Profile {} of {} ({}): {rows} rows are {chosen} it; they cut {} to {} rows of any group, {}; at most {} units have more than {} rows",
+        profiled.id,
+        profiled.table,
+        day(profiled),
+        told(tail.b_minus(rows)),
+        told(tail.b_plus(rows)),
+        others.join(", "),
+        told(tail.kappa()),
+        tail.h()
+    ))
+}
+
+/// The item by which sums are bounded that have a norm of their own, and what other bounds would cut.
+pub(super) fn profile_of_sums(r: &Release, own: &Own) -> Option<String> {
+    let (profiled, item) = r.bounding.profiled().zip(own.item())?;
+    let tail = &item.tail;
+    let chosen = own.most() / item.steps();
+    let told = |n: f64| short(item.of.told(n));
+    let ends: Vec<u64> = tail.ends().collect();
+    let below = ends.iter().rfind(|end| **end < chosen);
+    let above = ends.iter().find(|end| **end > chosen);
+    let others = below.into_iter().chain(above);
+    let others: String =
+        others.map(|end| format!(", {} by {}", told(tail.b_plus(*end)), told(*end as f64))).collect();
+    Some(format!(
+        "  Profile {} of {} ({}), {}: sums up to {} are chosen by it; that cuts at most {} of any group{others}; at most {} units \
+         have more than {}",
+        profiled.id,
+        profiled.table,
+        day(profiled),
+        item.of,
+        told(chosen as f64),
+        told(tail.b_plus(chosen)),
+        short(libm::ceil(tail.kappa())),
+        told(tail.h() as f64)
+    ))
 }

@@ -107,7 +107,8 @@ pub(super) fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &
         out.push(format!("  Bound: {why}"));
     }
     out.extend(bias(r).map(|bias| format!("  Bias: {bias}")));
-    out.extend(profile(r));
+    out.extend(super::cut::profile(r));
+    out.extend(r.own_norms().filter_map(|own| super::cut::profile_of_sums(r, own)));
     if let Some(ranking) = &r.ranking {
         out.push(format!("  Top {}: {}", ranking.k, ranking.why));
     }
@@ -370,31 +371,6 @@ pub fn bias(r: &Release) -> Option<String> {
             cut.table
         )
     })
-}
-
-/// The profile that a bound follows from, and what other bounds would cut.
-fn profile(r: &Release) -> Option<String> {
-    let profiled = r.bounding.profiled().filter(|_| r.bounding.rows_stage())?;
-    let (tail, rows) = (&profiled.tail, u64::from(r.bounding.rows()));
-    let told = |n: f64| short(libm::ceil(n));
-    let mut others: Vec<String> = Vec::new();
-    let (below, above): (Vec<u64>, Vec<u64>) =
-        tail.ends().filter(|end| *end != rows).partition(|end| *end < rows);
-    for end in below.last().into_iter().chain(above.first()) {
-        others.push(format!("{} by {end}", told(tail.b_plus(*end))));
-    }
-    let chosen = if r.bounding.is_by_profile() { "chosen by" } else { "beside" };
-    Some(format!(
-        "  Profile {} of {} ({}): {rows} rows are {chosen} it; they cut {} to {} rows of any group, {}; at most {} units have more than {} rows",
-        profiled.id,
-        profiled.table,
-        super::cut::day(profiled),
-        told(tail.b_minus(rows)),
-        told(tail.b_plus(rows)),
-        others.join(", "),
-        told(tail.kappa()),
-        tail.h()
-    ))
 }
 
 /// Bounds on a unit's contribution, in words. `norm`: in which its rows are spread over groups.

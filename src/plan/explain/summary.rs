@@ -130,6 +130,9 @@ fn bounds(each: &mut Vec<String>, r: &Release, unit: &str) {
             }
         }
     }
+    for own in r.own_norms() {
+        add(each, format!("{} of a {unit}", cut::bounded(own)));
+    }
     let Some(cut) = bounding.cut() else { return };
     let percent = (&cut.share * BigDecimal::from(100)).with_scale_round(1, RoundingMode::HalfUp).normalized();
     if percent >= 1 {
@@ -142,8 +145,9 @@ fn bounds(each: &mut Vec<String>, r: &Release, unit: &str) {
 /// A sentence about what the bounds of a plan cut.
 pub(crate) fn what_cuts(plan: &Plan, policy: &Policy) -> Option<String> {
     let mut each = Vec::new();
-    for cut in paying(plan).filter_map(|r| cut::measured(r, policy.unit_column())) {
-        add(&mut each, cut);
+    for r in paying(plan) {
+        let cut = cut::measured(r, policy.unit_column()).into_iter().chain(cut::of_sums(r));
+        cut.for_each(|cut| add(&mut each, cut));
     }
     let mut text = each.join("; ");
     text.get_mut(..1)?.make_ascii_uppercase();

@@ -112,6 +112,23 @@ impl GridValue {
         Self { centre: (self.ends.0 + self.ends.1).div_euclid(2), ..self.clone() }
     }
 
+    /// The same value less this many steps.
+    pub fn about(&self, centre: i128) -> Self {
+        Self { centre, ..self.clone() }
+    }
+
+    /// The number of steps of the range that is nearest to a number.
+    pub fn nearest_step(&self, x: &BigDecimal) -> i128 {
+        let steps = (x / &self.grid).with_scale_round(0, RoundingMode::HalfEven).to_i128();
+        steps.unwrap_or(self.centre).clamp(self.ends.0, self.ends.1)
+    }
+
+    /// A number within the range in whole steps, if it is.
+    pub fn steps_to(&self, x: &BigDecimal) -> Option<i128> {
+        let whole = self.nearest_step(x);
+        (BigDecimal::from(whole) * &self.grid == *x).then_some(whole)
+    }
+
     /// The same value with its argument in other words, for a form that is hashed and not run.
     pub fn reworded(&self, f: &mut dyn FnMut(&Scalar) -> Scalar) -> Self {
         Self { arg: f(&self.arg), ..self.clone() }

@@ -13,7 +13,7 @@ use crate::refusals::{Refusal, gaussian_unpriced, undrawn};
 use crate::words::short;
 use crate::{Plan, PlanError, Release, Settings};
 use answer::ClientError;
-use dp::{Choice, Why};
+use dp::{Choice, Preference, Why};
 use sql::ast::Statement;
 
 /// The plan of a statement that was cut: its noise, and its charge.
@@ -45,9 +45,9 @@ fn price(releases: &mut [Release], settings: &Settings) -> Result<Option<(dp::Ch
     let selecting = paying.iter().filter(|r| r.selects()).count().max(1);
     let delta = dp::split(&settings.delta, selecting).map_err(undrawn)?;
     let notions: Vec<dp::Notion> = settings.budgets.iter().map(|(_, notion)| *notion).collect();
-    let choose = |paying: &[&mut Release]| {
+    let choose = |paying: &[&mut Release], preference| {
         let outlines: Vec<dp::Outline> = paying.iter().map(|r| r.outline(&delta)).collect();
-        dp::choose(&settings.epsilon, &outlines, settings.mechanism, &notions).map_err(|e| match e {
+        dp::choose(&settings.epsilon, &outlines, preference, &notions).map_err(|e| match e {
             dp::ChoiceError::Dp(e) => undrawn(e),
             dp::ChoiceError::Unpriced(budget) => gaussian_unpriced(settings, budget),
         })
@@ -57,12 +57,14 @@ fn price(releases: &mut [Release], settings: &Settings) -> Result<Option<(dp::Ch
     if profiled {
         paying.iter_mut().for_each(|r| r.follow_profile(None));
     }
-    let mut choice = choose(&paying)?;
+    let mut choice = choose(&paying, settings.mechanism)?;
     if profiled {
         for (release, spec) in paying.iter_mut().zip(&choice.specs) {
             release.follow_profile(Some(spec));
         }
-        choice = choose(&paying)?;
+        // Bounds are of this noise: what is known of a norm says nothing of a longer one.
+        let same = if gaussian(&choice.charge) { Preference::Gaussian } else { Preference::Laplace };
+        choice = Choice { why: choice.why, ..choose(&paying, same)? };
     }
     let noise = noise(&choice, settings);
     for (release, spec) in paying.iter_mut().zip(choice.specs) {

@@ -100,9 +100,8 @@ pub fn of(
         groups_remedy: String::new(),
         only: Vec::new(),
         parts: vec![Part {
-            kind: PartKind::Point(Pick::Greatest),
             linf: weight.into(),
-            label: "rows of a unit".into(),
+            ..Part::new(PartKind::Point(Pick::Greatest), "rows of a unit")
         }],
         outputs: Vec::new(),
         bounding,

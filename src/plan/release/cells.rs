@@ -36,7 +36,7 @@ impl Builder<'_, '_> {
         let scalars: Vec<&Scalar> = keys.iter().map(|k| &k.scalar).collect();
         let work = self.relation.scans.work(&self.source, &scalars, self.facts, select.pos)?;
         let part =
-            |p: &Pick| Part { kind: PartKind::Point(*p), linf: bounding.rows().into(), label: named(p) };
+            |p: &Pick| Part { linf: bounding.rows().into(), ..Part::new(PartKind::Point(*p), &named(p)) };
         let mut release = Release {
             select: select.id,
             set: 0,

@@ -26,7 +26,8 @@ impl Release {
     /// squares at most the square of this.
     pub fn light(&self) -> Option<u32> {
         let (Norm::Sum(rows) | Norm::Squares(rows)) = self.norm()?;
-        let added = |p: &Part| p.kind.adds_rows() || p.kind.is_chosen();
+        // A sum with a norm of its own may be long where rows are few.
+        let added = |p: &Part| p.own.is_none() && (p.kind.adds_rows() || p.kind.is_chosen());
         let grouped = self.public_groups && !self.keys.is_empty();
         let adds = !self.parts.is_empty() && self.parts.iter().all(added);
         (rows >= LEAST && grouped && adds && self.reads_much_of_a_table()).then_some(rows)

@@ -15,8 +15,10 @@ mod values;
 pub(crate) use crate::aggregates::Builder;
 use crate::aggregates::builder::{Result, too_wide};
 use crate::aggregates::sums;
+use crate::aggregates::{Average, CentredSum, PartKind};
 use crate::algebra::source::PrivateSource;
-use crate::bound::bounding::{self, Number};
+use crate::bound::bounding::{self, Bounding, Number};
+use crate::bound::profiled::{self, Own};
 use crate::expr::Scalar;
 use crate::groups::key::Key;
 use crate::groups::{self, Groups};
@@ -93,6 +95,7 @@ impl Builder<'_, '_> {
         let bounding = bounding::bound(&self.source, self.policy, self.settings, &built, number, units);
         let row_is_unit = !public_groups && bounding.rows() == 1;
         sums::centre(&mut self.parts, &mut self.outputs, row_is_unit);
+        self.bound_sums(&bounding, &built);
         for p in &mut self.parts {
             p.linf = p.in_one_group(bounding.rows()).ok_or_else(too_wide)?;
         }
@@ -135,6 +138,37 @@ impl Builder<'_, '_> {
         }
         cells.insert(0, release);
         Ok(cells)
+    }
+}
+
+impl Builder<'_, '_> {
+    /// Bounds sums by norms of their own, where these were measured: about the centre that was, where a count gives it back.
+    fn bound_sums(&mut self, bounding: &Bounding, keys: &[Key]) {
+        let Some(profiled) = bounding.profiled().filter(|_| bounding.may_bound_sums()) else { return };
+        let outputs = &self.outputs;
+        // What else follows from a sum may need the centre that it has.
+        let alone = |at: usize| {
+            let mut all = outputs.iter().map(|(_, o)| o).filter(|o| o.parts().contains(&at));
+            all.all(|o| {
+                let average = o.of::<Average>().is_some_and(|a| a.sum == at);
+                average || o.of::<CentredSum>().is_some_and(|s| s.sum == at)
+            })
+        };
+        for (at, part) in self.parts.iter_mut().enumerate() {
+            let PartKind::Sum(value) = &part.kind else { continue };
+            let moved = (value.centre() != 0 && alone(at))
+                .then(|| profiled::centres(&self.source, self.policy, value))
+                .unwrap_or_default();
+            let values = moved.into_iter().map(|centre| value.about(centre)).chain([value.clone()]);
+            let found = values.filter_map(|value| {
+                let items = profiled::of_sums(&self.source, self.policy, keys, &value);
+                Some((value, Own::of(items, profiled.valid)?))
+            });
+            if let Some((value, own)) = found.into_iter().next() {
+                part.kind = PartKind::Sum(value);
+                part.own = Some(own);
+            }
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use crate::aggregates::PartKind;
 use crate::aggregates::{Bounds, Cells, Drawn, Output, Part};
 use crate::algebra::source::PrivateSource;
 use crate::bound::bounding::Norm;
+use crate::bound::profiled::{Drawn as Noise, Own};
 use crate::bound::work::Work;
 use crate::expr::Scalar;
 use crate::groups::key::Key;
@@ -68,9 +69,15 @@ impl Release {
 
     /// Takes the bound on rows that a profile wants with this noise for the bound that it has; the widest without.
     pub(crate) fn follow_profile(&mut self, spec: Option<&dp::Spec>) {
+        let gaussian = spec.is_some_and(is_gaussian);
         let half = spec.and_then(|spec| self.half_of_a_row(spec));
-        self.bounding.follow_profile(half);
+        self.bounding.follow_profile(half.map(|half| Noise { half, gaussian }));
         let rows = self.bounding.rows();
+        for (i, p) in self.parts.iter_mut().enumerate() {
+            let Some(own) = &mut p.own else { continue };
+            let noise = spec.and_then(|spec| spec.aggregates.get(i));
+            own.follow(noise.map(|n| Noise { half: half_of_one(n), gaussian }));
+        }
         for p in self.parts.iter_mut().filter(|p| p.kind.adds_rows()) {
             p.linf = p.in_one_group(rows).unwrap_or(u128::MAX);
         }
@@ -107,9 +114,10 @@ impl Release {
         if let Some((points, cells)) = spec.points.as_ref().zip(self.cells.as_ref()) {
             return Some(points.error95(cells.points) / f64::from(points.weight().max(1)));
         }
-        let own = self.parts.iter().zip(&spec.aggregates);
-        let own = own.filter(|(p, noise)| p.kind.adds_rows() && !noise.sensitivity.is_none());
-        let each: Vec<f64> = own.map(|(_, noise)| noise.error95() / noise.linf().max(1) as f64).collect();
+        let by_rows = |p: &Part| p.kind.adds_rows() && p.own.is_none();
+        let drawn = self.parts.iter().zip(&spec.aggregates);
+        let drawn = drawn.filter(|(p, noise)| by_rows(p) && !noise.sensitivity.is_none());
+        let each: Vec<f64> = drawn.map(|(_, noise)| half_of_one(noise)).collect();
         (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
     }
 
@@ -126,6 +134,7 @@ impl Release {
             rows: self.bounding.lost(&point),
             units: self.bounding.lost(&PartKind::Units(None)),
             steps: self.bounding.steps(&point),
+            most: self.bounding.rows(),
         }
     }
 
@@ -137,7 +146,8 @@ impl Release {
     /// The most rows that its counts and sums are short of in one group for what bounds cut, NaN where nobody knows; None where it
     /// has neither, or all rows of a unit count.
     pub fn lost_rows(&self) -> Option<f64> {
-        let adds = self.parts.iter().find(|p| p.kind.adds_rows() || p.kind.is_chosen())?;
+        let adds = |p: &&Part| p.own.is_none() && (p.kind.adds_rows() || p.kind.is_chosen());
+        let adds = self.parts.iter().find(adds)?;
         Some(self.bounding.lost(&adds.kind)).filter(|lost| *lost != 0.0)
     }
 
@@ -188,10 +198,9 @@ impl Release {
 
     /// In which norm rows of a unit are bounded over its groups, where they are: that of the noise.
     pub fn norm(&self) -> Option<Norm> {
-        let adds = |p: &Part| p.kind.adds_rows() || p.kind.is_chosen();
+        let adds = |p: &Part| p.own.is_none() && (p.kind.adds_rows() || p.kind.is_chosen());
         let most = self.bounding.spread().filter(|_| self.parts.iter().any(adds))?;
-        let gaussian = |n: &dp::Noise| matches!(n.distribution, dp::Distribution::Gaussian { .. });
-        Some(if self.spec.aggregates.iter().any(gaussian) { Norm::Squares(most) } else { Norm::Sum(most) })
+        Some(if is_gaussian(&self.spec) { Norm::Squares(most) } else { Norm::Sum(most) })
     }
 
     /// Whether its fetch has joins that no index could serve: with a public domain, with groups that are left out, or of rows that are all computed. Of these
@@ -207,15 +216,32 @@ impl Release {
     }
 
     /// The number of a unit's rows in a group matters: it does not when private groups are
-    /// selected, and nothing else.
+    /// selected, and nothing else, nor where all sums have norms of their own.
     pub fn counts_rows(&self) -> bool {
-        !self.selects() || !self.parts.is_empty()
+        match self.parts.as_slice() {
+            [] => !self.selects(),
+            parts => parts.iter().any(|p| p.own.is_none()),
+        }
+    }
+
+    /// The norms of sums that have one of their own.
+    pub fn own_norms(&self) -> impl Iterator<Item = &Own> {
+        self.parts.iter().filter_map(|p| p.own.as_ref())
     }
 
     /// Nothing private is read: public groups without aggregates.
     pub fn is_domain_only(&self) -> bool {
         self.public_groups && self.parts.is_empty()
     }
+}
+
+fn is_gaussian(spec: &dp::Spec) -> bool {
+    spec.aggregates.iter().any(|n| matches!(n.distribution, dp::Distribution::Gaussian { .. }))
+}
+
+/// Half the interval of noise, for each one of the bound.
+fn half_of_one(noise: &dp::Noise) -> f64 {
+    noise.error95() / noise.linf().max(1) as f64
 }
 
 /// The fate of ORDER BY and LIMIT.

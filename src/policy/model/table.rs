@@ -53,9 +53,14 @@ impl Table {
         }
     }
 
-    /// The item of a number that was measured.
-    pub fn item(&self, of: Measure) -> Option<&Item> {
-        self.profile.as_ref()?.items.iter().find(|item| item.of == of)
+    /// What was measured of its units.
+    pub fn items(&self) -> &[Item] {
+        self.profile.as_ref().map_or(&[], |profile| &profile.items)
+    }
+
+    /// The item of all rows.
+    pub fn item_of_rows(&self) -> Option<&Item> {
+        self.items().iter().find(|item| item.of == Measure::ROWS)
     }
 
     /// The visible column with this name.
