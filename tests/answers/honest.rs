@@ -9,8 +9,9 @@ use crate::support;
 use noisegate::dp::profile::{BINS, ENDS, Histogram};
 use noisegate::dp::{DiscreteGaussian, Distribution, Noise, Ratio, Sensitivity};
 use noisegate::emit::fetch;
+use noisegate::plan::PartKind;
 use noisegate::plan::noise::quantile::Quantile;
-use noisegate::policy::{Measure, Measured};
+use noisegate::policy::{Added, ByKey, Deviations, Measure, Measured};
 use std::collections::HashMap;
 use tokio_postgres::Client;
 
@@ -59,11 +60,41 @@ const GROUPINGS: [&str; 7] = [
     "SELECT ward * 2 + emergency::int AS k, count(*) AS n FROM admissions GROUP BY 1",
 ];
 
+/// The middle of costs, about which sums of them were measured.
+const COST: i64 = 190;
+
+/// Sums of costs and of what they differ from their middle, with the truth of the integer that is released: alone, and in groups
+/// of a key that was measured, of parts of it, and of others.
+const SUMS: [(&str, &str); 6] = [
+    ("SELECT sum(cost) AS n FROM admissions", "SELECT sum(cost) AS n FROM admissions"),
+    (
+        "SELECT ward AS k, sum(cost) AS n FROM admissions GROUP BY ward",
+        "SELECT ward AS k, sum(cost) AS n FROM admissions GROUP BY ward",
+    ),
+    (
+        "SELECT avg(cost) AS n FROM admissions WHERE emergency",
+        "SELECT sum(cost - 190) AS n FROM admissions WHERE emergency",
+    ),
+    (
+        "SELECT ward AS k, avg(cost) AS n FROM admissions GROUP BY ward",
+        "SELECT ward AS k, sum(cost - 190) AS n FROM admissions GROUP BY ward",
+    ),
+    (
+        "SELECT ward * 2 + emergency::int AS k, avg(cost) AS n FROM admissions GROUP BY 1",
+        "SELECT ward * 2 + emergency::int AS k, sum(cost - 190) AS n FROM admissions GROUP BY 1",
+    ),
+    (
+        "SELECT outcome AS k, avg(cost) AS n FROM admissions GROUP BY 1",
+        "SELECT outcome AS k, sum(cost - 190) AS n FROM admissions GROUP BY 1",
+    ),
+];
+
 /// A hospital, and what was asked of it without noise.
 struct Hospital {
     bikes: Bikes,
     client: Client,
-    histogram: Vec<i64>,
+    /// Items, and how many units are in each bin of them.
+    items: Vec<(Measure, Vec<i64>)>,
     kept: HashMap<String, HashMap<String, f64>>,
     rng: SeededRng,
 }
@@ -90,14 +121,40 @@ impl Hospital {
         let db = support::database(HOSPITAL).await;
         let client = db.superuser().await;
         client.batch_execute("SET TimeZone = 'UTC'").await.unwrap();
-        let rows = "SELECT n, count(*) FROM (SELECT count(*) AS n FROM admissions GROUP BY patient_id) AS u GROUP BY n";
-        let mut histogram = vec![0; BINS];
-        for row in client.query(rows, &[]).await.unwrap() {
-            let (n, units): (i64, i64) = (row.get(0), row.get(1));
-            histogram[ENDS.iter().position(|end| *end >= n.unsigned_abs()).unwrap()] += units;
-        }
         let bikes = Bikes::over(db, &rules(accounting)).await;
-        Self { bikes, client, histogram, kept: HashMap::new(), rng: SeededRng::new(33) }
+        let sums = |about: i64, steps: u64| {
+            let (about, grid) = (about.into(), 1.into());
+            Added::Deviations(Deviations {
+                column: "cost".into(),
+                about,
+                low: 0.into(),
+                high: 10_000.into(),
+                grid,
+                steps,
+            })
+        };
+        let ward = Some(ByKey { column: "ward".into(), to: None });
+        let mut items = Vec::new();
+        for (added, each, steps) in [
+            (Added::Rows, "count(*)".to_owned(), 1),
+            (sums(0, 1), "sum(cost)".to_owned(), 1),
+            (sums(COST, 2), format!("sum(abs(cost - {COST}))"), 2),
+        ] {
+            for by in [None, ward.clone()] {
+                let key = by.as_ref().map_or("1", |_| "ward");
+                let norms = format!(
+                    "SELECT ceil(sqrt(sum(n * n)) / {steps})::int8 FROM (SELECT patient_id, {key}, {each}::numeric AS n
+                     FROM admissions GROUP BY 1, 2) AS g GROUP BY patient_id"
+                );
+                let mut histogram = vec![0; BINS];
+                for row in client.query(&norms, &[]).await.unwrap() {
+                    let n: i64 = row.get(0);
+                    histogram[ENDS.iter().position(|end| *end >= n.unsigned_abs()).unwrap()] += 1;
+                }
+                items.push((Measure { added: added.clone(), by }, histogram));
+            }
+        }
+        Self { bikes, client, items, kept: HashMap::new(), rng: SeededRng::new(33) }
     }
 
     /// Measures a profile anew, with Gaussian noise of this ε.
@@ -105,8 +162,11 @@ impl Hospital {
         let variance = Ratio::from_integer(1) / (epsilon * epsilon);
         let noise = DiscreteGaussian::new(&variance).unwrap();
         let mut drawn = |n: &i64| n + i64::try_from(noise.sample(&mut self.rng).unwrap()).unwrap();
-        let bins = self.histogram.iter().map(&mut drawn).collect();
-        let histogram = Histogram::new(bins, Distribution::Gaussian { variance }, epsilon).unwrap();
+        let mut histogram = |(of, bins): &(Measure, Vec<i64>)| {
+            let bins = bins.iter().map(&mut drawn).collect();
+            (of.clone(), Histogram::new(bins, Distribution::Gaussian { variance }, epsilon).unwrap())
+        };
+        let items = self.items.iter().map(&mut histogram).collect();
         let policy = &mut self.bikes.policy;
         let table = policy.tables.iter().find(|t| t.name == "admissions").unwrap();
         let measured = Measured {
@@ -116,7 +176,7 @@ impl Hospital {
             id: 1,
             measured: 0,
             valid_until: i64::MAX,
-            items: vec![(Measure::Rows, histogram)],
+            items,
         };
         policy.with_profiles([&measured]);
     }
@@ -138,14 +198,20 @@ impl Hospital {
 
     /// Draws the noise of a statement so often, and counts intervals that hold the truth.
     async fn held(&mut self, sql: &str, draws: usize) -> Held {
-        let truth = self.numbers(sql, "n").await;
+        self.held_of(sql, sql, draws).await
+    }
+
+    /// The same of the sum that a statement releases, or of its only integer.
+    async fn held_of(&mut self, sql: &str, truth: &str, draws: usize) -> Held {
+        let truth = self.numbers(truth, "n").await;
         let plan = self.bikes.plan(sql).await.unwrap_or_else(|e| panic!("{sql}: {e:?}"));
         let [release] = plan.releases.as_slice() else { panic!("{sql}") };
         let text = fetch::fetch(release, &self.bikes.policy).sql;
-        let exact = self.numbers(&text, "a0").await;
+        let sum = release.parts.iter().position(|p| matches!(p.kind, PartKind::Sum(_))).unwrap_or(0);
+        let exact = self.numbers(&text, &format!("a{sum}")).await;
         assert!(truth.keys().all(|k| exact.contains_key(k)), "{truth:?} {exact:?}");
-        let (noise, quantile) = (&release.spec.aggregates[0], Quantile::of(950_000));
-        let known = release.drawn().noise(0);
+        let (noise, quantile) = (&release.spec.aggregates[sum], Quantile::of(950_000));
+        let known = release.drawn().noise(sum);
         let half = |n: f64| quantile.half_width(known.variance * n, known.fourth * n, None);
         let groups = exact.len() as f64;
         // What units lose over groups, by the norm of the noise.
@@ -197,17 +263,39 @@ async fn intervals_hold_the_truth() {
     for (accounting, epsilon) in [("zcdp", (1, 10)), ("zcdp", (1, 1)), ("pure", (1, 10)), ("pure", (1, 1))] {
         let mut hospital = Hospital::new(accounting).await;
         hospital.bikes.plan.epsilon = Ratio::new(epsilon.0, epsilon.1);
-        for sql in GROUPINGS {
+        for (sql, truth) in GROUPINGS.map(|sql| (sql, sql)).into_iter().chain(SUMS) {
             let (mut held, mut of) = (0, 0);
             for _ in 0..10 {
                 hospital.profile(Ratio::new(1, 10));
-                let one = hospital.held(sql, 30).await;
+                let one = hospital.held_of(sql, truth, 30).await;
                 (held, of) = (held + one.groups, of + one.of_groups);
             }
             let share = Held::share(held, of);
             assert!(share >= 0.91, "{accounting}, {epsilon:?}, {sql}: {share}");
         }
     }
+}
+
+/// By groups of a key that was measured, averages err by a fraction of what rows times the range of their values would bring.
+#[tokio::test(flavor = "multi_thread")]
+async fn averages_do_not_drown() {
+    let mut hospital = Hospital::new("zcdp").await;
+    hospital.profile(Ratio::new(1, 10));
+    let (sql, truth) = SUMS[3];
+    let sigma = |plan: &noisegate::plan::Plan| {
+        let release = &plan.releases[0];
+        let sum = release.parts.iter().position(|p| matches!(p.kind, PartKind::Sum(_))).unwrap();
+        (release.drawn().noise(sum).variance.sqrt(), release.parts[sum].own.clone())
+    };
+    let (own, by) = sigma(&hospital.bikes.plan(sql).await.unwrap());
+    assert_eq!(by.unwrap().item().unwrap().of.to_string(), format!("cost about {COST} by ward"));
+    for table in &mut hospital.bikes.policy.tables {
+        if let Some(profile) = &mut table.profile {
+            profile.items.retain(|item| item.of == Measure::ROWS);
+        }
+    }
+    let (rows, none) = sigma(&hospital.bikes.plan(sql).await.unwrap());
+    assert!(none.is_none() && own * 8.0 < rows, "{own} {rows}: {truth}");
 }
 
 /// Were what a bound cuts left out, most intervals would hold something else than the truth; the test above would find it.

@@ -18,7 +18,7 @@ use noisegate::kernel::{self, Certified};
 use noisegate::ledger::{Ledger, Terms};
 use noisegate::plan::reach::columns::{Beside, Intervals};
 use noisegate::plan::{self, Missing, Plan, PlanError, Stage};
-use noisegate::policy::{self, Measure, Measured, Policy};
+use noisegate::policy::{self, Added, Deviations, Measure, Measured, Policy, Range};
 use noisegate::price::{Proof, Proven};
 use noisegate::release::stream::{Instance, Told};
 use noisegate::release::within::Groups;
@@ -203,23 +203,36 @@ impl Bikes {
         self
     }
 
-    /// What was measured of a table, with Gaussian noise of an ε of 0.1: the first bins, and nobody in others.
-    pub fn profile(&mut self, table: &str, mut bins: Vec<i64>) {
+    /// What was measured of a table, with Gaussian noise of an ε of 0.1, beside what was before: the first bins, and nobody in
+    /// others.
+    pub fn profile(&mut self, table: &str, of: Measure, mut bins: Vec<i64>) {
         bins.resize(BINS, 0);
         let noise = Distribution::Gaussian { variance: Ratio::from_integer(100) };
         let histogram = Histogram::new(bins, noise, Ratio::new(1, 10)).unwrap();
-        let of = self.policy.tables.iter().find(|t| t.name == table).unwrap();
+        let table = self.policy.tables.iter().find(|t| t.name == table).unwrap();
+        let before = table.items().iter().filter(|item| item.of != of);
+        let mut items: Vec<_> = before.map(|item| (item.of.clone(), item.histogram.clone())).collect();
+        items.push((of, histogram));
         let measured = Measured {
-            schema: of.schema.clone(),
-            table: table.to_owned(),
-            owner: self.policy.owner(of).unwrap(),
+            schema: table.schema.clone(),
+            table: table.name.clone(),
+            owner: self.policy.owner(table).unwrap(),
             id: 7,
             // 2026-11-23
             measured: 1_795_392_000_000_000,
             valid_until: i64::MAX,
-            items: vec![(Measure::Rows, histogram)],
+            items,
         };
         self.policy.with_profiles([&measured]);
+    }
+
+    /// Magnitudes of what a column of trips deviates from a number, in cents for fares.
+    pub fn deviations(&self, column: &str, about: &str, steps: u64) -> Added {
+        let trips = self.policy.tables.iter().find(|t| t.name == "trips").unwrap();
+        let column = trips.column(column).unwrap();
+        let Some(Range::Number { low, high }) = column.range.clone() else { panic!("{column:?}") };
+        let (about, grid) = (about.parse().unwrap(), column.grid.clone().unwrap());
+        Added::Deviations(Deviations { column: column.name.clone(), about, low, high, grid, steps })
     }
 
     /// The sizes of public columns that plans have asked for.

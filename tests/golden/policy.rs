@@ -549,7 +549,7 @@ fn measured(table: &str, id: u64, units: i64) -> policy::Measured {
         measured: 0,
         valid_until: 1,
         items: vec![(
-            policy::Measure::Rows,
+            policy::Measure::ROWS,
             profile::Histogram::new(bins, noise, Ratio::new(1, 10)).unwrap(),
         )],
     }
@@ -567,7 +567,7 @@ fn a_profile_is_another_version_of_the_policy() {
     assert_eq!(with(&[]).version, bikes.version);
     let one = with(&[measured("trips", 7, 900)]);
     let trips = |p: &Policy| p.tables.iter().find(|t| t.name == "trips").unwrap().clone();
-    let item = trips(&one).item(policy::Measure::Rows).unwrap().clone();
+    let item = trips(&one).item_of_rows().unwrap().clone();
     assert_eq!((trips(&one).profile.unwrap().id, item.tail.h()), (7, 2));
     let versions = [
         bikes.version,

@@ -3,7 +3,7 @@
 //! `UPDATE_GOLDENFILES=1 cargo test --test golden scripts` writes the outputs anew; read the difference before it is
 //! committed. In a script, `> SELECT …` shows the whole way, `[plan]> SELECT …` the plan alone, `[sql]> SELECT …` the
 //! texts that PostgreSQL runs, `[answer]> SELECT …` the rows alone, `[same]> SELECT …` the form that a stored answer is known
-//! by, `[choice]> SELECT …` the release that `noisegate.bounds = auto` chooses its bound by, `[words]> SELECT …` what EXPLAIN tells in sentences, and `!> SELECT …` the error that it must end in. `SET noisegate.mechanism = …`, `SET noisegate.intervals = …`, `SET noisegate.consistent = …`, `SET noisegate.accuracy = …`, `SET noisegate.bounds = …` (a bound that was chosen), `SET noisegate.profile = …` (bins of the trips of riders, of an ε of 0.1) and `SET noisegate.stream = …` hold for
+//! by, `[choice]> SELECT …` the release that `noisegate.bounds = auto` chooses its bound by, `[words]> SELECT …` what EXPLAIN tells in sentences, and `!> SELECT …` the error that it must end in. `SET noisegate.mechanism = …`, `SET noisegate.intervals = …`, `SET noisegate.consistent = …`, `SET noisegate.accuracy = …`, `SET noisegate.bounds = …` (a bound that was chosen), `SET noisegate.profile = …` (bins of the trips of riders, of an ε of 0.1), `SET noisegate.item = fare about 3.2 in 64 by station: …` (bins of another item, in steps of the grid) and `SET noisegate.stream = …` hold for
 //! what follows them.
 
 use crate::bikes::{Asked, Bikes};
@@ -16,7 +16,7 @@ use noisegate::plan::explain::stream;
 use noisegate::plan::explain::summary;
 use noisegate::plan::price::row_choice;
 use noisegate::plan::{self, Plan};
-use noisegate::policy::Policy;
+use noisegate::policy::{Added, ByKey, Calendar, Measure, Policy};
 use noisegate::release::stream::Told;
 use noisegate::schema::SqlType;
 use std::error::Error;
@@ -57,7 +57,28 @@ impl goldenscript::Runner for Runner {
             return Ok(String::new());
         }
         if let Some(bins) = sql.strip_prefix("SET noisegate.profile = ") {
-            self.bikes.profile("trips", bins.split(' ').map(|n| n.parse()).collect::<Result<_, _>>()?);
+            self.bikes.profile("trips", Measure::ROWS, numbers(bins)?);
+            return Ok(String::new());
+        }
+        if let Some(item) = sql.strip_prefix("SET noisegate.item = ") {
+            let (of, bins) = item.split_once(": ").ok_or("an item without bins")?;
+            let words: Vec<&str> = of.split(' ').collect();
+            let key = |column: &str| {
+                let (column, to) =
+                    column.split_once(':').map_or((column, None), |(c, to)| (c, Calendar::of_word(to)));
+                Some(ByKey { column: column.into(), to })
+            };
+            let of = match words.as_slice() {
+                ["rows", "by", by] => Measure { added: Added::Rows, by: key(by) },
+                [column, "about", m, "in", steps] => {
+                    Measure { added: self.bikes.deviations(column, m, steps.parse()?), by: None }
+                }
+                [column, "about", m, "in", steps, "by", by] => {
+                    Measure { added: self.bikes.deviations(column, m, steps.parse()?), by: key(by) }
+                }
+                _ => return Err(format!("unknown item {of:?}").into()),
+            };
+            self.bikes.profile("trips", of, numbers(bins)?);
             return Ok(String::new());
         }
         if let Some(name) = sql.strip_prefix("SET noisegate.stream = ") {
@@ -93,6 +114,10 @@ impl goldenscript::Runner for Runner {
         let wanted = shown.into_iter().filter(|(name, _)| tags.contains(name));
         Ok(wanted.map(|(_, text)| text.trim_end().to_owned()).collect::<Vec<_>>().join("\n"))
     }
+}
+
+fn numbers(text: &str) -> Result<Vec<i64>, std::num::ParseIntError> {
+    text.split(' ').map(str::parse).collect()
 }
 
 /// Each release in canonical form: what is hashed, beside its noise, its policy and the like.
@@ -192,7 +217,7 @@ fn run(name: &str) {
     let bikes = runtime.block_on(async {
         match name {
             // Gaussian noise needs a budget that has a price for it.
-            "both_norms" | "gaussian" | "groups_in_rounds" => Bikes::paying_by("zcdp").await,
+            "both_norms" | "gaussian" | "groups_in_rounds" | "profile_sums" => Bikes::paying_by("zcdp").await,
             "collected" | "collected_sets" => Bikes::collecting().await,
             _ => Bikes::new().await,
         }
@@ -247,6 +272,7 @@ scripts!(
     price,
     probes,
     profile,
+    profile_sums,
     private_joins,
     public,
     public_rows,

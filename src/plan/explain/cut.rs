@@ -39,7 +39,7 @@ pub(super) fn of_sums(r: &Release) -> Vec<String> {
         let cut = match lost {
             // The bound on rows says so.
             lost if lost.is_nan() => return None,
-            0.0 => format!("cuts nothing of {}", of.named()),
+            0.0 => "cuts nothing".to_owned(),
             lost => format!("cuts at most {} of any group, which intervals include", short(of.told(lost))),
         };
         Some(format!("the bound on {} {cut} (profile of {})", of.named(), day(profiled)))
