@@ -91,9 +91,14 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
             }
         }
     }
+    let mut all = Vec::new();
     for (table, beside, epsilon, units) in &priced {
         let price = price(&way, table, Measured::Items(beside.clone()), epsilon).await?;
         say(&text::items(table, beside, epsilon, *units, &price))?;
+        all.extend(price);
+    }
+    if let Some(over) = text::over(&all) {
+        return Err(over.into());
     }
     confirm(args.yes)?;
     let author = args.author.clone().unwrap_or_else(ledger::user);

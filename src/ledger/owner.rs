@@ -13,9 +13,8 @@ use super::log::Row;
 use super::policy_view::Terms;
 use super::time::{clock, time};
 use bigdecimal::BigDecimal;
-use dp::{Charge, Guarantee};
+use dp::{Charge, Distribution, Guarantee};
 use policy::{Budget, LedgerLocation, Measured};
-use schema::ProfileNoise;
 
 /// A ledger in the owner's hands.
 pub struct Owner {
@@ -388,14 +387,16 @@ pub(super) fn told(id: i64, entry: Entry) -> Told {
             (r.author, format!("restored after entry {}: {lost}, and {charged}: {}", r.found.id, r.reason))
         }
         Body::Profile(p) => {
-            let items = p.profile.items.iter().map(|item| {
-                let noise = match &item.noise {
-                    ProfileNoise::Laplace(scale) => format!("Laplace noise of scale {scale}"),
-                    ProfileNoise::Gaussian(variance) => format!("Gaussian noise of variance {variance}"),
+            let item = |(of, histogram): &(policy::Measure, dp::profile::Histogram)| {
+                let noise = match histogram.noise() {
+                    Distribution::None => "no noise".to_owned(),
+                    Distribution::Laplace { scale } => format!("Laplace noise of scale {scale}"),
+                    Distribution::Gaussian { variance } => format!("Gaussian noise of variance {variance}"),
                 };
-                format!("{} at epsilon {}, {noise}", item.of, item.epsilon)
-            });
-            let items: Vec<String> = items.collect();
+                format!("{of} at epsilon {}, {noise}", histogram.epsilon())
+            };
+            let read = policy::Measured::read(0, &p.profile);
+            let items: Vec<String> = read.iter().flat_map(|p| &p.items).map(item).collect();
             let paid: Vec<String> = p.paid_by.iter().map(ToString::to_string).collect();
             let what = format!(
                 "profile of {}.{} ({}), valid until {}, paid for by {}: {}",

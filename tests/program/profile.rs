@@ -1,4 +1,4 @@
-//! `noisegate profile`: how many rows units have is measured once, paid for by everybody, kept, and
+//! `noisegate profile`: how much units weigh is measured once, paid for by everybody, kept, and
 //! planned by.
 
 use crate::city::{self, PASSWORD, rows};
@@ -51,9 +51,9 @@ async fn a_running_proxy_measures_and_plans_by_it() {
     let priced = profile(&["--table", "trips"]).await;
     assert!(!priced.status.success() && priced.stderr.contains("write --yes"), "{}", priced.stderr);
     for part in [
-        "trips: item rows, how many rows each unit has, in 39 bins, at epsilon 2\n",
+        "trips: how many rows each unit has; what its values of minutes, fare, speed add up to, about 0 and about their median: 7 items of 39 bins, at epsilon 2 each\n",
         "% of budget \"everyone\", as much as ",
-        "4.00 % of budget \"rides\", as much as 20.0 questions at the policy's price; 100 % of it is left\n",
+        "40.0 % of budget \"rides\", as much as 200 questions at the policy's price; 100 % of it is left\n",
     ] {
         assert!(priced.stdout.contains(part), "{part:?} is missing in\n{}", priced.stdout);
     }
@@ -71,8 +71,9 @@ async fn a_running_proxy_measures_and_plans_by_it() {
     for part in [
         "riders: a key proves that a unit has one row: there is nothing to measure\n",
         "trips: measured, and kept as entry ",
-        "what follows is true of rows up to 64 of each unit (H); at most ",
-        "what follows is true of rows up to 128 of each unit (H); at most ",
+        "rows: what follows is true of each unit up to 64 rows (H); at most ",
+        "rows: what follows is true of each unit up to 128 rows (H); at most ",
+        "fare about ",
         "at epsilon 0.1 at most ",
         "the proxy that serves the policy plans by it from now on\n",
     ] {
@@ -81,13 +82,16 @@ async fn a_running_proxy_measures_and_plans_by_it() {
     // One debit and one profile for each of two tables, and the policy that has them.
     let all = entries(&dir).await;
     let new: Vec<&str> = all.iter().skip(before).map(String::as_str).collect();
-    assert_eq!(new.len(), 5, "{new:?}");
-    assert!(new[0].contains("epsilon 2 from everyone, rides, statement"), "{new:?}");
-    let profile =
-        "olga:  profile of public.trips (rows at epsilon 2, Laplace noise of scale 1/2), valid until ";
-    assert!(new[1].contains(profile) && new[1].ends_with(": spring"), "{new:?}");
-    assert!(new[3].contains("profile of public.legs (rows at epsilon 2,"), "{new:?}");
-    assert!(new[4].contains("policy with the budget(s) everyone"), "{new:?}");
+    // Of trips rows, and of three columns the median and two items; of legs rows.
+    assert_eq!(new.len(), 10 + 1 + 1 + 1 + 1, "{new:?}");
+    assert!(
+        new[..10].iter().all(|line| line.contains("epsilon 2 from everyone, rides, statement")),
+        "{new:?}"
+    );
+    let profile = "olga:  profile of public.trips (rows at epsilon 2, Laplace noise of scale 1/2; minutes at epsilon 2, ";
+    assert!(new[10].contains(profile) && new[10].ends_with(": spring"), "{new:?}");
+    assert!(new[12].contains("profile of public.legs (rows at epsilon 2,"), "{new:?}");
+    assert!(new[13].contains("policy with the budget(s) everyone"), "{new:?}");
     let shown = dir.noisegate(&["budget", "show"]).await.stdout;
     let own = shown.split("own (").nth(1).unwrap();
     assert!(own.lines().nth(1).unwrap().contains("nothing spent"), "{shown}");
@@ -96,14 +100,20 @@ async fn a_running_proxy_measures_and_plans_by_it() {
     assert_eq!(export.matches("{\"profile\":{\"profile\":{\"schema\":\"public\"").count(), 2, "{export}");
     // The open session sees it: 3 trips of most, 40 of some.
     let told = rows(&ada, asked).await.unwrap();
-    let trips: Vec<_> = told[2].iter().map(|cell| cell.as_deref().unwrap()).collect();
+    let rows_of_trips =
+        told.iter().find(|r| r[0].as_deref() == Some("trips") && r[1].as_deref() == Some("rows"));
+    assert_eq!(told.len(), 1 + 1 + 7);
+    let trips: Vec<_> = rows_of_trips.unwrap().iter().map(|cell| cell.as_deref().unwrap()).collect();
     assert_eq!(trips[..5], ["trips", "rows", "f", "2", "64"]);
     assert!(trips[5].parse::<i64>().unwrap() < 12, "{trips:?}");
     assert_eq!(told[0][4].as_deref(), Some("128"));
     rows(&ada, "SELECT count(*) FROM trips").await.unwrap();
     // Another one takes its place, and a restart has it.
     assert!(
-        dir.noisegate(&["profile", "--epsilon", "1", "--yes", "--table", "trips"]).await.status.success()
+        dir.noisegate(&["profile", "--epsilon", "1", "--yes", "--table", "trips", "--column", "none"])
+            .await
+            .status
+            .success()
     );
     assert!(gate.signal("TERM").await.success());
     let gate = dir.serve_again().await;
@@ -113,7 +123,10 @@ async fn a_running_proxy_measures_and_plans_by_it() {
     let checked = dir.noisegate(&["check", "--write-schema"]).await;
     assert!(checked.status.success(), "{}", checked.stderr);
     let line = checked.stdout.lines().find(|l| l.starts_with("  bounds    trips: measured ")).unwrap();
-    assert!(line.contains("; at ε = 0.1 at most ") && line.contains(" units have more than 64"), "{line}");
+    assert!(
+        line.contains(", 1 item; at ε = 0.1 at most ") && line.contains(" units have more than 64"),
+        "{line}"
+    );
     assert!(!checked.stdout.contains("warning: bounds"), "{}", checked.stdout);
     // Away from database and ledger it is planned by, too.
     let offline = dir.noisegate(&["check", "--offline"]).await.stdout;
@@ -123,7 +136,7 @@ async fn a_running_proxy_measures_and_plans_by_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_proxy_the_command_measures_by_itself() {
-    let budget = "[statement]\nepsilon = 0.1\n[[budget]]\nname = \"everyone\"\nepsilon = 8\ndelta = 1e-6\n";
+    let budget = "[statement]\nepsilon = 0.1\n[[budget]]\nname = \"everyone\"\nepsilon = 60\ndelta = 1e-6\n";
     let (_db, dir) = world("most_rows = 48\nprofile_valid = \"2d\"\n", budget).await;
     let none = dir.noisegate(&["profile", "--yes"]).await;
     assert!(none.stderr.contains("noisegate budget create"), "{}", none.stderr);
@@ -132,29 +145,34 @@ async fn without_a_proxy_the_command_measures_by_itself() {
     assert!(unknown.contains("warning: bounds legs: totals may be too low by any amount"), "{unknown}");
     // The owner knows the most rows of trips.
     assert!(!unknown.contains("warning: bounds trips"), "{unknown}");
-    let done = dir.noisegate(&["profile", "--yes", "--table", "trips"]).await;
+    let by = ["--key", "station", "--column", "fare"];
+    let done = dir.noisegate(&[&["profile", "--yes", "--table", "trips"][..], &by].concat()).await;
     assert!(done.status.success(), "{}{}", done.stdout, done.stderr);
     for part in [
         "trips: first the number of units, at epsilon 0.05; ",
-        "% of budget \"everyone\", as much as 0.25 questions at the policy's price; 100 % of it is left\n",
-        " units, in 39 bins, at epsilon ",
+        "% of budget \"everyone\", as much as 0.25 questions at the policy's price; ",
+        " units: 6 items of 39 bins, at epsilon ",
         "rows: no unit has more than 48 rows (H), as the policy says\n",
+        "rows by station: no unit has more than 48 rows (H), as the policy says\n",
+        "fare: no unit has more than 2880 (H), as the policy says\n",
         "noisegate serve plans by it from its next start or reload on\n",
     ] {
         assert!(done.stdout.contains(part), "{part:?} is missing in\n{}", done.stdout);
     }
     let all = entries(&dir).await;
     let debits = all.iter().filter(|line| line.contains(" from everyone, statement ")).count();
-    assert_eq!(debits, 2, "{all:?}");
+    // The number of units, items of rows, and of a column the median and items about 0 and about that, by stations and not.
+    assert_eq!(debits, 1 + 2 + 1 + 4, "{all:?}");
     assert!(all.iter().any(|line| line.contains("Gaussian noise of variance")), "{all:?}");
     let gate = dir.serve_again().await;
     let ada = connect(&gate.url("ada", PASSWORD, "bikes")).await;
-    let sql = "SELECT h, kappa, valid_until - measured FROM noisegate.bounds WHERE measured IS NOT NULL";
+    let sql = "SELECT h, kappa, valid_until - measured FROM noisegate.bounds WHERE measured IS NOT NULL AND item = 'rows'";
     let told = rows(&ada, sql).await.unwrap();
     assert_eq!(told, [[Some("48".to_owned()), Some("0".into()), Some("2 days".into())]]);
     // The budget has less than this.
     let dear = dir.noisegate(&["profile", "--yes", "--table", "trips", "--epsilon", "100"]).await;
-    assert!(!dear.status.success() && dear.stderr.contains("privacy budget"), "{}", dear.stderr);
+    let why = "budget \"everyone\" has not so much left: measure fewer columns";
+    assert!(!dear.status.success() && dear.stderr.contains(why), "{}", dear.stderr);
     // A process that has the ledger and hears no commands is not gone around.
     std::fs::remove_file(dir.path().join("noisegate.db-control")).unwrap();
     let held = dir.noisegate(&["profile", "--yes", "--table", "trips"]).await;

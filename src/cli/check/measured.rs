@@ -69,7 +69,7 @@ fn now() -> i64 {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
     use super::*;
-    use crate::gateway::measuring::tests::bikes;
+    use crate::gateway::measuring::statements::tests::bikes;
     use dp::{Distribution, Ratio, profile::Histogram};
 
     #[test]
@@ -92,11 +92,11 @@ mod tests {
             id: 5,
             measured: 0,
             valid_until: 7_776_000_000_000,
-            items: vec![(Measure::Rows, histogram)],
+            items: vec![(policy::Measure::ROWS, histogram)],
         }]);
         assert_eq!(
             summary(&policy),
-            "  bounds    trips: measured 1970-01-01, valid until 1970-04-01; at ε = 0.1 at most 8 rows of a unit count, \
+            "  bounds    trips: measured 1970-01-01, valid until 1970-04-01, 1 item; at ε = 0.1 at most 8 rows of a unit count, \
              which cuts at most 90 of any group; at most 93 units have more than 12\n"
         );
         let old = warnings(&policy, Path::new("p.toml"));

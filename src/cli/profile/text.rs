@@ -60,6 +60,19 @@ pub fn items(
     )
 }
 
+/// What is wrong with prices that a budget has not left.
+pub fn over(prices: &[ProfilePrice]) -> Option<String> {
+    let over = |p: &&ProfilePrice| {
+        let all = prices.iter().filter(|other| other.budget == p.budget);
+        all.map(|other| other.part).sum::<f64>() > p.left
+    };
+    let budget = &prices.iter().find(over)?.budget;
+    Some(format!(
+        "budget {budget:?} has not so much left: measure fewer columns (--column NAME, or --column none), fewer keys or tables, or at \
+         a smaller --epsilon. Nothing was spent for this"
+    ))
+}
+
 fn shares(price: &[ProfilePrice]) -> String {
     let line = |p: &ProfilePrice| {
         format!(

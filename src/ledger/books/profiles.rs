@@ -35,15 +35,15 @@ impl Books {
         if profile.items.is_empty() || several {
             return Err("it measures nothing, or the same twice".into());
         }
-        let mut paying: Vec<&i64> = entry.paid_by.iter().collect();
+        let mut paying: BTreeSet<&i64> = entry.paid_by.iter().collect();
         for (of, histogram) in &profile.items {
             let pays = |m: &Measurement| {
                 m.tables.contains(&profile.table)
                     && m.charge.events.iter().any(|e| is_of(e, histogram.noise()))
             };
-            let found = paying.iter().position(|id| self.measurements.get(*id).is_some_and(pays));
+            let found = paying.iter().find(|id| self.measurements.get(*id).is_some_and(pays)).copied();
             // Each pays for one.
-            if found.map(|at| paying.swap_remove(at)).is_none() {
+            if !found.is_some_and(|id| paying.remove(id)) {
                 return Err(format!("no entry paid for its histogram of {of}"));
             }
         }

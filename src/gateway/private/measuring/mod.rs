@@ -8,7 +8,7 @@
 //! changes one number by 1, which is compared with the plan before anything is paid for. Medians
 //! are ordinary answers, about which sums are measured.
 
-mod statements;
+pub(crate) mod statements;
 
 pub use statements::{Question, Wanted, columns, key, measurable};
 

@@ -17,7 +17,7 @@ fn profile(table: &str, units: i64, d: u128) -> Measured {
         id: 0,
         measured: START,
         valid_until: START + 90 * DAY,
-        items: vec![(Measure::Rows, profile::Histogram::new(bins, noise, Ratio::new(1, d)).unwrap())],
+        items: vec![(Measure::ROWS, profile::Histogram::new(bins, noise, Ratio::new(1, d)).unwrap())],
     }
 }
 
@@ -108,6 +108,15 @@ fn a_profile_that_nobody_paid_for_is_none() {
     ] {
         assert_eq!(c.profile(&profile, &paid_by), Err(why.into()), "{profile:?}");
     }
+    // One payment for two items.
+    let mut both = good.clone();
+    let by = Some(policy::ByKey { column: "station".into(), to: Some(policy::Calendar::Month) });
+    both.items.push((Measure { by, ..Measure::ROWS }, good.items[0].1.clone()));
+    let unpaid = "no entry paid for its histogram of rows by station:month";
+    assert_eq!(c.profile(&both, &[paid]), Err(unpaid.into()));
+    assert_eq!(c.profile(&both, &[paid, paid]), Err(unpaid.into()));
+    let again = c.measured("trips", 10);
+    c.profile(&both, &[paid, again]).unwrap();
     c.profile(&good, &[paid]).unwrap();
     // Another number of bins, another spelling.
     let body = Entry::new(c.now, Body::Profile(entry(&good, &[paid]))).write().unwrap();
