@@ -108,6 +108,25 @@ async fn a_running_proxy_measures_and_plans_by_it() {
     assert!(trips[5].parse::<i64>().unwrap() < 12, "{trips:?}");
     assert_eq!(told[0][4].as_deref(), Some("128"));
     rows(&ada, "SELECT count(*) FROM trips").await.unwrap();
+    // All of them are at one station: groups by it are longer than any bound on rows.
+    let again = dir.noisegate(&[
+        "profile",
+        "--epsilon",
+        "2",
+        "--yes",
+        "--table",
+        "trips",
+        "--key",
+        "station",
+        "--column",
+        "fare",
+    ]);
+    assert!(again.await.status.success());
+    let by =
+        "SELECT h FROM noisegate.bounds WHERE item IN ('rows', 'rows by station') AND table_name = 'trips'";
+    assert_eq!(rows(&ada, by).await.unwrap(), [[Some("64".to_owned())], [Some("64".into())]]);
+    let by = "SELECT count(DISTINCT h), count(*) FROM noisegate.bounds WHERE item LIKE 'fare about%'";
+    assert_eq!(rows(&ada, by).await.unwrap(), [[Some("1".to_owned()), Some("2".into())]]);
     // Another one takes its place, and a restart has it.
     assert!(
         dir.noisegate(&["profile", "--epsilon", "1", "--yes", "--table", "trips", "--column", "none"])

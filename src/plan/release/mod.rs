@@ -156,10 +156,13 @@ impl Builder<'_, '_> {
         };
         for (at, part) in self.parts.iter_mut().enumerate() {
             let PartKind::Sum(value) = &part.kind else { continue };
-            let moved = (value.centre() != 0 && alone(at))
-                .then(|| profiled::centres(&self.source, self.policy, value))
-                .unwrap_or_default();
-            let values = moved.into_iter().map(|centre| value.about(centre)).chain([value.clone()]);
+            let moves = value.centre() != 0 && alone(at);
+            let centres = profiled::centres(&self.source, self.policy, value);
+            let values = centres
+                .into_iter()
+                .filter(|_| moves)
+                .map(|centre| value.about(centre))
+                .chain([value.clone()]);
             let found = values.filter_map(|value| {
                 let items = profiled::of_sums(&self.source, self.policy, keys, &value);
                 Some((value, Own::of(items, profiled.valid)?))

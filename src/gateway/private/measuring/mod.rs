@@ -23,6 +23,7 @@ use bigdecimal::BigDecimal;
 use dp::profile::{BINS, ENDS, Histogram};
 use dp::{Distribution, Ratio};
 use plan::aggregates::Axis;
+use plan::bound::bounding::MOST_ROWS;
 use plan::expr::GridValue;
 use policy::{Added, Deviations, Measure, Measured, Privacy, Table};
 use release::Noisy;
@@ -69,9 +70,6 @@ pub struct Share {
     pub statements: f64,
 }
 
-/// The last end of the bins.
-const LAST: u64 = ENDS[ENDS.len() - 1];
-
 /// Noisy integers that were paid for.
 struct Drawn {
     noisy: Noisy,
@@ -104,6 +102,8 @@ pub struct Measuring {
     databases: Arc<Databases>,
     identity: Identity,
     settings: SessionSettings,
+    /// Settings of what looks at all rows of a unit: nothing is cut of a number that only decides on a bin.
+    whole: SessionSettings,
 }
 
 impl Measuring {
@@ -111,8 +111,10 @@ impl Measuring {
     pub fn new(gateway: &Arc<Gateway>, epsilon: &BigDecimal) -> Self {
         let mut settings = SessionSettings::default();
         settings.start_with(NoisegateSetting::Epsilon.name(), epsilon.normalized().to_plain_string());
+        let mut whole = settings.clone();
+        whole.start_with(NoisegateSetting::MaxRows.name(), MOST_ROWS.to_string());
         let databases = Databases::one(ActiveGateway::new(gateway.clone()));
-        Self { gateway: gateway.clone(), databases, identity: everybody(), settings }
+        Self { gateway: gateway.clone(), databases, identity: everybody(), settings, whole }
     }
 
     /// The price of a table's items in each budget that pays for them. Nothing is spent.
@@ -212,6 +214,7 @@ impl Measuring {
             rows.get_or_insert(histogram.tail(of.most_rows.map(Into::into)).h());
         }
         let rows = rows.ok_or_else(unlike)?;
+        let last = ENDS.last().copied().unwrap_or(1);
         for column in &wanted.columns {
             let value = self.summed(of, column).await?;
             let median = self.draw(&of.name, &Question::Median(column.clone())).await?;
@@ -222,7 +225,7 @@ impl Measuring {
                 let (low, high) = value.range();
                 let value = value.about(centre);
                 // The bins end beyond what the longest of units adds up to.
-                let longest = value.bound().saturating_mul(rows.into()).div_ceil(LAST.into()).max(1);
+                let longest = value.bound().saturating_mul(rows.into()).div_ceil(last.into()).max(1);
                 let added = Added::Deviations(Deviations {
                     column: column.clone(),
                     about: BigDecimal::from(centre) * value.grid(),
@@ -259,7 +262,7 @@ impl Measuring {
         let why = |why| MeasuringError::Table(format!("{}: {why}", of.name));
         let text = sum(&self.gateway.policy, of, column).map_err(why)?;
         let reopening = super::stream::Reopening::default();
-        let planned = self.plan(&self.ask(&reopening), &text).await?;
+        let planned = self.plan(&self.ask(&Question::Units, &reopening), &text).await?;
         let parts = planned.plan.releases.iter().flat_map(|r| &r.parts);
         let value = parts.filter_map(|p| p.kind.on_grid()).next();
         let none = || why(format!("values of {column} cannot be added up"));
@@ -282,11 +285,12 @@ impl Measuring {
         })
     }
 
-    fn ask<'a>(&'a self, reopening: &'a super::stream::Reopening) -> Ask<'a> {
+    fn ask<'a>(&'a self, question: &Question, reopening: &'a super::stream::Reopening) -> Ask<'a> {
+        let whole = matches!(question, Question::Norms(_));
         Ask {
             gateway: &self.gateway,
             identity: &self.identity,
-            settings: &self.settings,
+            settings: if whole { &self.whole } else { &self.settings },
             database: "",
             databases: &self.databases,
             transaction_start: None,
@@ -313,7 +317,7 @@ impl Measuring {
         let why = |why| MeasuringError::Table(format!("{table}: {why}"));
         let text = statement(&self.gateway.policy, of, question).map_err(why)?;
         let reopening = super::stream::Reopening::default();
-        let planned = self.plan(&self.ask(&reopening), &text).await?;
+        let planned = self.plan(&self.ask(question, &reopening), &text).await?;
         let [release] = planned.plan.releases.as_slice() else { return Err(unlike().into()) };
         if release.spec.selection.is_some() {
             return Err(why(format!("limits.max_public_groups must be at least {BINS}, the number of bins")));
@@ -351,7 +355,7 @@ impl Measuring {
                 given: Vec::new(),
                 without: vec![Vec::new()],
             };
-            match self.ask(&reopening).pay(&plan, order).await? {
+            match self.ask(question, &reopening).pay(&plan, order).await? {
                 Purchase::Paid(paid) => {
                     let noisy = paid.answers.into_iter().next().ok_or_else(unlike)?.1;
                     let release = plan.releases.first().ok_or_else(unlike)?;
