@@ -225,7 +225,8 @@ impl Bounding {
         match part {
             _ if self.l0_stage() && (rows || part.counts_units()) => f64::NAN,
             _ if self.rows_stage() && rows && !self.whole => match (&self.profiled, &self.cut) {
-                (Some(profiled), _) if profiled.valid => profiled.tail.b_plus(self.rows().into()),
+                // A part of a row is a row: ends of counts are whole.
+                (Some(profiled), _) if profiled.valid => libm::ceil(profiled.tail.b_plus(self.rows().into())),
                 (_, Some(cut)) if cut.share.is_zero() => 0.0,
                 _ => f64::NAN,
             },
