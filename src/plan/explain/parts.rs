@@ -360,9 +360,7 @@ pub fn bias(r: &Release) -> Option<String> {
         let (rows, unknown) = (r.bounding.rows(), super::cut::unmeasured(r));
         return Some(match r.bounding.l0_stage() {
             true => format!("rows of a unit count in at most {} groups, and {unknown}", r.bounding.kept()),
-            false => format!(
-                "at most {rows} rows of a unit count, and {unknown}; the owner measures it by noisegate profile"
-            ),
+            false => format!("at most {rows} rows of a unit count, and {unknown}"),
         });
     }
     let cut = r.bounding.cut()?;
