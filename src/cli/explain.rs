@@ -23,7 +23,7 @@ pub type Command = Either<Args, Other>;
 pub enum Other {
     /// Says of a file of statements what they cost, how wrong they will be and what would help; by itself it asks no database.
     Advise(advise::Args),
-    /// Measures, through a proxy and at its price, which bounds the rows of a table want.
+    /// Measures, through a proxy and at its price, where a column's values lie and how many private groups a unit has.
     Fit(fit::Args),
 }
 

@@ -30,7 +30,7 @@ pub fn plan(plan: &Plan, policy: &Policy, constants: &Constants) -> Value {
     json!({
         "price": price,
         "releases": plan.releases.iter().map(each).collect::<Vec<_>>(),
-        "finish_sql": print::finish(plan, policy, constants).0.sql,
+        "finish_sql": print::finish(plan, policy, constants, &[]).0.sql,
         "tables": tables(plan, policy),
         "warnings": warnings,
         "summary": summary(plan, policy),

@@ -123,6 +123,9 @@ delta = 1e-9       # spent when groups are private: the chance that a group of o
 max_groups = 4     # private groups that one unit may touch; its others are dropped at random
 max_rows = 8       # rows of a unit in a private group; times max_groups in all groups; a unit with more is scaled down
 
+[answers]
+round = true       # averages and ratios are shown to the digit that their 95 % interval supports
+
 # The guarantee: all answers together, to everybody, cost at most this. Whoever suspects with {BEFORE} % that somebody is in
 # the data becomes at most {at_most} % sure of it, but for a chance of one in 10,000: `noisegate init --at-most` proposes the
 # total for another promise. It pays for {all} plain counts at [statement] epsilon, or {halves} at half of it.

@@ -37,6 +37,7 @@ pub(crate) fn plan(statement: &Statement, policy: &Policy) -> Option<Plan> {
         charge: None,
         noise: String::new(),
         accuracy: None,
+        rounded: BTreeSet::new(),
         tables: Vec::new(),
         question: None,
         free: Some(free),

@@ -30,6 +30,8 @@ pub struct Plan {
     pub noise: String,
     /// The accuracy of its numbers, when the price follows from one.
     pub accuracy: Option<Reached>,
+    /// Items of the outermost SELECT that are shown to the digit that their intervals support, by their places.
+    pub rounded: BTreeSet<usize>,
     /// Tables whose definition the plan rests on.
     pub tables: Vec<usize>,
     /// The question to a stream that it is: then `charge` is what opening the stream costs.

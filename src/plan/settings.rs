@@ -35,6 +35,8 @@ pub struct Settings {
     pub mechanism: dp::Preference,
     /// Ends of intervals around quantiles.
     pub ends: Ends,
+    /// Numbers with noise are shown to the digit that their intervals support.
+    pub round: bool,
     /// Name and notion of every budget that the user pays from.
     pub budgets: Vec<(String, dp::Notion)>,
 }
@@ -57,6 +59,7 @@ impl Settings {
             zone: UTC.into(),
             mechanism: dp::Preference::Auto,
             ends: Ends::default(),
+            round: false,
             budgets: Vec::new(),
         }
     }

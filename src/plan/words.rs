@@ -27,7 +27,7 @@ pub fn decimal(r: &Ratio) -> String {
 }
 
 /// A ratio as a float.
-pub(crate) fn approximate(r: &Ratio) -> f64 {
+pub fn approximate(r: &Ratio) -> f64 {
     r.numer().to_f64().unwrap_or(f64::NAN) / r.denom().to_f64().unwrap_or(f64::NAN)
 }
 

@@ -69,7 +69,7 @@ fn single_rows(raw: &RawPolicy, tables: &[Option<Table>], f: &mut Findings) {
                  totals are too low",
                 table.name
             ),
-            "write how many rows a unit usually has (noisegate explain fit measures it); where it has one, a key on the \
+            "write how many rows a unit usually has (noisegate profile measures it); where it has one, a key on the \
              columns that lead to the unit proves that",
         );
     }

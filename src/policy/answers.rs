@@ -1,4 +1,4 @@
-//! `[answers]`: what is answered without rows.
+//! `[answers]`: what is answered without rows, and how numbers are shown.
 
 use super::error::Findings;
 use super::keys::{Key, Keys};
@@ -8,13 +8,12 @@ use super::reader::Section;
 /// Keys of `[answers]`.
 pub(super) const ANSWERS: Keys = Keys {
     section: "[answers]",
-    list: &[Key {
-        name: "range_for_min_max",
-        ty: "boolean",
-        default: "false",
-        example: "true",
-        purpose: "Answer `SELECT min(x), max(x) FROM t`, without WHERE, GROUP BY and JOIN, with the declared range of x: free, exact, and not of the data. A notice says so. For tools that draw sliders.",
-    }],
+    list: &[
+        Key::of("range_for_min_max", "boolean", "false", "true")
+            .says("Answer `SELECT min(x), max(x) FROM t`, without WHERE, GROUP BY and JOIN, with the declared range of x: free, exact, and not of the data. A notice says so. For tools that draw sliders."),
+        Key::of("round", "boolean", "false", "true")
+            .says("Show averages, ratios and other numbers with noise to the digit that their intervals support, where a session does not set [`noisegate.round`](sql.md#how-far-to-trust-a-number)."),
+    ],
     later: &[],
 };
 
@@ -24,6 +23,9 @@ pub(super) fn answers(root: &Section<'_, '_>, f: &mut Findings) -> Answers {
     section.keys(&ANSWERS, f);
     if let Some(range) = section.boolean("range_for_min_max", f) {
         answers.range_for_min_max = range.value;
+    }
+    if let Some(round) = section.boolean("round", f) {
+        answers.round = round.value;
     }
     answers
 }

@@ -353,13 +353,13 @@ fn table(
             f.error(
                 &share.span,
                 format!("cut_rows = {} is no share", share.value),
-                "write what noisegate explain fit prints, for example 0.02",
+                "write the share of rows that max_total_rows cuts, as 0.02; or remove it: noisegate profile measures it",
             );
         } else if t.max_total_rows.is_none() {
             f.error(
                 &share.span,
                 "cut_rows without max_total_rows",
-                "write both as noisegate explain fit prints them, or remove it",
+                "write both, or remove it: noisegate profile measures what bounds cut",
             );
         }
     }

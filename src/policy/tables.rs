@@ -36,7 +36,7 @@ pub(super) const TABLE: Keys = Keys {
         Key::of("max_total_rows", "whole number", "`max_rows` times `statement.max_groups`", "40")
             .says("Rows of one unit that count in any statement, in all public groups together; those of a unit with more are scaled down. A profile of the table comes before it."),
         Key::of("cut_rows", "number", "none: not known", "0.02")
-            .says("The share of the table's rows that `max_total_rows` cuts, as `noisegate explain fit` measured it. EXPLAIN, a NOTICE and `noisegate.columns` say it."),
+            .says("The share of the table's rows that `max_total_rows` cuts, where the owner knows it. `noisegate profile` measures it, and comes before it. EXPLAIN, a NOTICE and `noisegate.columns` say it."),
         Key::of("most_rows", "whole number", "none: not known", "24")
             .says("The most rows that one unit can have in this table, where that is public knowledge. What `noisegate profile` finds out about bounds is then said of all rows, and not of those of each unit up to a number."),
         Key::of("profile_valid", "time span", "\"90d\"", "\"365d\"")

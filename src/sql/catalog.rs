@@ -215,6 +215,8 @@ impl Own {
                 ("grid", "numeric"),
                 ("domain", "text"),
                 ("cut_rows", "numeric"),
+                ("cut_high", "int8"),
+                ("measured", "timestamptz"),
             ],
             Self::Settings => {
                 &[("name", "text"), ("setting", "text"), ("default_setting", "text"), ("description", "text")]

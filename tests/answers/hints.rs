@@ -594,7 +594,29 @@ fn has_example(hint: &str) -> bool {
     words.iter().any(|w| hint.contains(w)) || hint.contains('(') && hint.contains(')') || hint.contains(" = ")
 }
 
-/// The texts of hints in the sources of a package, without what is put into them.
+/// A string literal that begins behind its quote, without what is put into it: the pieces between.
+fn literal(text: &str) -> (String, Vec<String>) {
+    let (mut all, mut escaped) = (String::new(), false);
+    for c in text.chars() {
+        match (c, escaped) {
+            ('"', false) => break,
+            ('\\', false) => escaped = true,
+            // A line of the text goes on behind the indentation of the next.
+            ('\n', true) => escaped = false,
+            (' ', _) if all.ends_with(' ') => {}
+            _ => {
+                all.push(c);
+                escaped = false;
+            }
+        }
+    }
+    let pieces = all.split('{').map(|p| p.split_once('}').map_or(p, |(_, rest)| rest));
+    let pieces = pieces.filter(|p| p.len() > 3).map(str::to_owned).collect();
+    (all, pieces)
+}
+
+/// The texts of hints in the sources of a package: what stands in `.hint(…)`, and in the words of refusals, where a hint may be a
+/// constant or one of several, every sentence that is no detail.
 fn written(folder: &std::path::Path, out: &mut Vec<Vec<String>>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -602,26 +624,22 @@ fn written(folder: &std::path::Path, out: &mut Vec<Vec<String>>) {
             written(&path, out);
         } else if path.extension().is_some_and(|e| e == "rs") {
             let text = std::fs::read_to_string(&path).unwrap();
-            for piece in text.split(".hint(").skip(1) {
-                let Some(text) =
-                    piece.trim_start().trim_start_matches("format!(").trim_start().strip_prefix('"')
-                else {
-                    continue;
-                };
-                let (mut hint, mut escaped) = (String::new(), false);
-                for c in text.chars() {
-                    match (c, escaped) {
-                        ('"', false) => break,
-                        ('\\', false) => escaped = true,
-                        _ => {
-                            hint.push(c);
-                            escaped = false;
-                        }
+            let begins = |piece: &str| {
+                let piece = piece.trim_start().trim_start_matches("format!(").trim_start();
+                piece.strip_prefix('"').map(literal)
+            };
+            let hints = text.split(".hint(").skip(1).filter_map(begins);
+            out.extend(hints.filter(|(all, _)| has_example(all)).map(|(_, pieces)| pieces));
+            if path.components().any(|c| c.as_os_str() == "words") {
+                let sentence = |all: &str| all.ends_with('.') && all.starts_with(char::is_uppercase);
+                for (at, _) in text.match_indices('"') {
+                    let (all, pieces) = literal(&text[at + 1..]);
+                    let before =
+                        text[..at].trim_end_matches(|c: char| c.is_whitespace()).trim_end_matches("format!(");
+                    let detail = before.trim_end().ends_with(".detail(");
+                    if sentence(&all) && has_example(&all) && !detail && !out.contains(&pieces) {
+                        out.push(pieces);
                     }
-                }
-                if has_example(&hint) {
-                    let pieces = hint.split('{').map(|p| p.split_once('}').map_or(p, |(_, rest)| rest));
-                    out.push(pieces.filter(|p| p.len() > 3).map(str::to_owned).collect());
                 }
             }
         }

@@ -29,6 +29,7 @@ mod public_rows;
 mod reading;
 mod refined;
 mod roles;
+mod rounded;
 mod rules;
 mod search_path;
 mod sessions;

@@ -84,6 +84,24 @@ async fn ends_leave_out_rows_and_say_how_many() {
     let hinted = "SELECT percentile_cont(0.99) WITHIN GROUP (ORDER BY minutes) FROM trips;";
     let (_, told) = world.psql("ada", hinted).await;
     assert!(!told.contains("ERROR") && !told.contains("at the end"), "{told}");
+    assert!(told.contains("NOTICE:  percentile_cont lies within "), "{told}");
+    assert!(told.contains(" rows of its rank (95 %)"), "{told}");
+    // Where intervals say it in the value's own unit, nothing is said of ranks.
+    let (_, told) = world.psql("ada", &format!("SET noisegate.intervals = on; {hinted}")).await;
+    assert!(!told.contains("rank"), "{told}");
+    // Beside counts it is known which groups are too small for it.
+    let counted = "SELECT plan, count(*), max(birth_year), median(birth_year) FROM riders GROUP BY plan;";
+    let (_, told) = world.psql("ada", &format!("SET noisegate.epsilon = 0.01; {counted}")).await;
+    assert!(
+        told.contains("; 3 of 3 groups have too few rows for that, and their values mean nothing"),
+        "{told}"
+    );
+    let (_, told) = world.psql("ada", &format!("SET noisegate.epsilon = 50; {counted}")).await;
+    assert!(told.contains("at the end") && !told.contains("mean nothing"), "{told}");
+    // Nor has a table of which nobody knows how many rows its units have the noise that it could have.
+    let drowned = "SET noisegate.epsilon = 0.001; SELECT station, avg(fare) FROM trips GROUP BY station;";
+    let (_, told) = world.psql("ada", drowned).await;
+    assert!(told.contains("Average a narrower value") && told.contains("noisegate profile)"), "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -292,7 +292,9 @@ impl Bikes {
             match self.plan_one(&mut statement, &sizes) {
                 Ok(mut plan) => {
                     let beside = if self.intervals { Beside::Numbers } else { Beside::Nothing };
-                    let intervals = plan::reach::columns::prepare(&mut plan, &beside, self.confidence)?;
+                    let round = self.plan.round;
+                    let intervals =
+                        plan::reach::columns::prepare(&mut plan, &beside, self.confidence, round)?;
                     return Ok((plan, intervals));
                 }
                 Err(PlanError::Refused(e)) => return Err(*e),
@@ -363,7 +365,8 @@ impl Bikes {
         let (all, told) = self.release(&plan).await?;
         let noisy = (0..).zip(&all).filter(|(i, _)| !plan.releases[*i].is_domain_only());
         let noisy = noisy.map(|(_, n)| n.clone()).collect();
-        let (finish, arrays) = print::finish(&plan, &self.policy, &constants());
+        let types: Vec<u32> = fields.iter().map(|f| f.type_oid).collect();
+        let (finish, arrays) = print::finish(&plan, &self.policy, &constants(), &types);
         let params = gateway::columns::params(&plan, &all, &arrays)?;
         let rows = self.backend.query(&self.settings, &finish.sql, &params, &[0]).await;
         let rows = rows.map_err(RelayError::into_finish_error)?;

@@ -1,4 +1,4 @@
-//! `noisegate explain fit`: bounds are proposed from noisy histograms, and what a bound cuts is told.
+//! `noisegate explain fit`: groups and ranges are proposed from noisy histograms; and what a bound cuts is told where the owner knows it.
 
 use crate::city::{self, PASSWORD};
 use crate::support::{NOISEGATE, Workdir, psql, run};
@@ -32,20 +32,22 @@ async fn bounds_are_measured_and_what_they_cut_is_told() {
     let done = fit(&["trips", "--epsilon", "20", "--key", "station", "--column", "fare"]).await;
     assert!(done.status.success(), "{}{}", done.stdout, done.stderr);
     for part in [
-        "half of them have at most 3 rows, 90 % at most 3, 99 % at most 48",
-        "[table.trips]\nmax_total_rows = 48\ncut_rows = 0.000",
+        "half of them have at most 1 values, 90 % at most 1, 99 % at most 1",
         "max_groups = 1\n",
         "columns.fare = { range = [10, 20] }",
-        "# 3 question(s) at epsilon 20 each",
+        "# 2 question(s) at epsilon 20 each",
     ] {
         assert!(done.stdout.contains(part), "{part:?} is missing in\n{}", done.stdout);
     }
+    // How many rows units have is the profile's.
+    assert!(!done.stdout.contains("rows"), "{}", done.stdout);
     for (more, why) in [
-        (&["stations"][..], "is public"),
-        (&["nowhere"], "the policy has no table \"nowhere\""),
-        (&["trips", "--epsilon", "0"], "--epsilon is a number above 0"),
-        (&["trips", "--cut", "1"], "--cut is a share"),
-        (&["trips", "--epsilon", "999"], "privacy budget"),
+        (&["trips"][..], "--key <COLUMN>"),
+        (&["stations", "--key", "station"], "is public"),
+        (&["nowhere", "--key", "station"], "the policy has no table \"nowhere\""),
+        (&["trips", "--key", "station", "--epsilon", "0"], "--epsilon is a number above 0"),
+        (&["trips", "--key", "station", "--cut", "1"], "--cut is a share"),
+        (&["trips", "--key", "station", "--epsilon", "999"], "privacy budget"),
         (&["trips", "--column", "note"], "types that do not fit"),
     ] {
         let refused = fit(more).await;
@@ -97,15 +99,12 @@ async fn rows_that_a_path_leads_to_their_unit_are_measured() {
     };
     for (more, parts) in [
         (
-            &["legs"][..],
-            &[
-                "half of them have at most 6 rows, 90 % at most 6, 99 % at most 96",
-                "[table.legs]\nmax_total_rows = 96",
-            ][..],
+            &["legs", "--key", "leg_id"][..],
+            &["half of them have at most 6 values, 90 % at most 6, 99 % at most 96", "max_groups = 96\n"][..],
         ),
         (
             &["stops", "--key", "at night"],
-            &["half of them have at most 24 rows", "at night: values of a unit", "max_groups = 2\n"],
+            &["at night: values of a unit, of about 300 units", "max_groups = 2\n"],
         ),
     ] {
         let done = fit(more).await;
@@ -123,6 +122,7 @@ async fn rows_that_a_path_leads_to_their_unit_are_measured() {
         let gate = work.serve().await;
         let mut command = Command::new(NOISEGATE);
         command.args(["explain", "fit", "--proxy", &gate.url("ada", PASSWORD, "db"), "--table", "legs"]);
+        command.args(["--key", "trip_id"]);
         let refused = run(command, "").await;
         assert!(!refused.status.success() && refused.stderr.contains(why), "{}", refused.stderr);
         gate.send("TERM").await;

@@ -1,7 +1,7 @@
 //! The documents as a reader uses them: every command and statement of the tutorials runs and says what is printed there, the book
 //! has every page, and links lead somewhere.
 
-use crate::support::{NOISEGATE, cluster, run};
+use crate::support::{NOISEGATE, cluster, connect, run};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tokio::process::Command;
@@ -12,7 +12,7 @@ fn root() -> &'static Path {
 }
 
 /// Follows a tutorial on a server on which others are followed, too: databases and roles of each have
-/// names of their own. With UPDATE=1 it says what was printed.
+/// names of their own, and none is left. With UPDATE=1 it says what was printed.
 async fn follow(name: &str) {
     let cluster = tokio::task::spawn_blocking(cluster).await.unwrap();
     let config: Config = cluster.superuser_url("postgres").parse().unwrap();
@@ -24,6 +24,18 @@ async fn follow(name: &str) {
     command.env("PGPASSWORD", String::from_utf8_lossy(config.get_password().unwrap_or_default()).as_ref());
     let done = run(command, "").await;
     assert!(done.status.success(), "{}\n{}", done.stdout, done.stderr);
+    // Whoever follows one after the other finds the server as the first found it.
+    let text = std::fs::read_to_string(root().join(format!("docs/tutorials/{name}.md"))).unwrap();
+    let named = |word: &str| {
+        let named = text.split(word).skip(1).filter_map(|rest| rest.split_whitespace().next());
+        named.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let made = [named("\ncreatedb "), named("CREATE ROLE ")].concat();
+    assert!(made.len() == 3 || name == "first_hour", "{made:?}");
+    let left = "SELECT datname FROM pg_database WHERE datname = ANY ($1)
+        UNION ALL SELECT rolname FROM pg_roles WHERE rolname = ANY ($1)";
+    let left = connect(&cluster.superuser_url("postgres")).await.query(left, &[&made]).await.unwrap();
+    assert!(left.is_empty(), "{name} leaves {left:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -260,7 +260,7 @@ impl Lab {
         let planned = self.draft(text, settings).await?;
         self.client.batch_execute("SAVEPOINT typing").await.unwrap();
         let typed = self.client.prepare(&planned.typed).await;
-        let (finish, _) = print::finish(&planned.plan, &self.policy, &constants());
+        let (finish, _) = print::finish(&planned.plan, &self.policy, &constants(), &[]);
         let finished = self.client.prepare(&finish.sql).await;
         self.client.batch_execute("ROLLBACK TO typing").await.unwrap();
         let typed = typed.map_err(|e| {

@@ -3,7 +3,7 @@
 //!
 //! `printer` is the text as it grows, `query` prints clauses, `expr` expressions, `released` what stands for a released relation, `sets` for grouping sets of
 //! several, `session` what the proxy
-//! itself puts in; `names` turns PostgreSQL's words about a text back into the analyst's.
+//! itself puts in; `reach` how far noise reaches, and `rounded` the digits that this leaves; `names` turns PostgreSQL's words about a text back into the analyst's.
 
 mod array_param;
 mod carried;
@@ -15,6 +15,7 @@ mod public_rows;
 mod query;
 mod reach;
 mod released;
+mod rounded;
 mod session;
 mod sets;
 mod straight;
@@ -31,7 +32,9 @@ use super::{ident, table};
 use plan::{Plan, Size, Stage};
 use policy::Policy;
 use printer::Printer;
+use schema::SqlType;
 use sql::ast::{Expr, Query, Statement};
+use std::collections::BTreeMap;
 
 /// The analyst's statement over the real tables. It is prepared, never executed.
 pub fn typed(statement: &Statement, policy: &Policy, constants: &Constants) -> Printed {
@@ -67,9 +70,15 @@ pub fn constants(
     p.done()
 }
 
-/// The analyst's statement over released relations, with the parameters that hold them.
-pub fn finish(plan: &Plan, policy: &Policy, constants: &Constants) -> (Printed, Vec<ArrayParam>) {
-    finish_of(plan, &plan.statement.query, policy, constants)
+/// The analyst's statement over released relations, with the parameters that hold them. `types`: those of its columns, once it is
+/// typed, which say how a number is rounded; without them none is.
+pub fn finish(
+    plan: &Plan,
+    policy: &Policy,
+    constants: &Constants,
+    types: &[u32],
+) -> (Printed, Vec<ArrayParam>) {
+    finish_of(plan, &plan.statement.query, policy, constants, rounded::of(plan, types))
 }
 
 /// Text that finishes the value of a stage: one row of one column.
@@ -79,7 +88,7 @@ pub fn finish_stage(
     policy: &Policy,
     constants: &Constants,
 ) -> (Printed, Vec<ArrayParam>) {
-    finish_of(plan, &stage.query, policy, constants)
+    finish_of(plan, &stage.query, policy, constants, BTreeMap::new())
 }
 
 fn finish_of(
@@ -87,8 +96,10 @@ fn finish_of(
     query: &Query,
     policy: &Policy,
     constants: &Constants,
+    rounded: BTreeMap<usize, SqlType>,
 ) -> (Printed, Vec<ArrayParam>) {
     let mut p = Printer::new(&plan.statement, Some(plan), policy, constants);
+    p.rounded = rounded;
     p.query(query);
     let params = std::mem::take(&mut p.params);
     (p.done(), params)

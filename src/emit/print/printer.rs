@@ -5,8 +5,9 @@ use super::constants::Constants;
 use plan::Plan;
 use plan::reach::{Place, Queries};
 use policy::Policy;
+use schema::SqlType;
 use sql::ast::{Expr, ExprKind, Statement};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A printed statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +51,8 @@ pub(super) struct Printer<'a> {
     pub(super) branch: Option<usize>,
     /// Rows of grouping sets carry what intervals need.
     pub(super) carries: bool,
+    /// Items of the query that is printed next which are rounded, by their places, and their types.
+    pub(super) rounded: BTreeMap<usize, SqlType>,
 }
 
 impl<'a> Printer<'a> {
@@ -74,6 +77,7 @@ impl<'a> Printer<'a> {
             place: None,
             branch: None,
             carries: plan.is_some_and(carry),
+            rounded: BTreeMap::new(),
         }
     }
 
@@ -104,5 +108,6 @@ impl<'a> Printer<'a> {
 /// Whether a plan has grouping sets and asks for intervals, so that their rows carry what these need.
 fn carry(plan: &Plan) -> bool {
     let mut all = plan.statement.query.expressions();
-    !plan.grouping_sets.is_empty() && all.any(|e| matches!(e.kind, ExprKind::Reach { .. }))
+    let asked = !plan.rounded.is_empty() || all.any(|e| matches!(e.kind, ExprKind::Reach { .. }));
+    !plan.grouping_sets.is_empty() && asked
 }

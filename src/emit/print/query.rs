@@ -2,10 +2,14 @@
 
 use super::printer::Printer;
 use crate::{alias, ident, table};
+use schema::SqlType;
 use sql::ast::*;
+use std::collections::BTreeMap;
 
 impl Printer<'_> {
     pub(super) fn query(&mut self, q: &Query) {
+        // What is rounded is of this query, and of none in it.
+        let rounded = std::mem::take(&mut self.rounded);
         let ctes: Vec<&Cte> =
             q.with.iter().filter(|c| !self.plan.is_some_and(|p| p.private_ctes.contains(&c.id))).collect();
         if !ctes.is_empty() {
@@ -23,13 +27,26 @@ impl Printer<'_> {
         match &q.body {
             Body::Select(s) => {
                 self.stand(s);
-                self.select(s);
+                self.select(s, &rounded);
             }
             body => self.body(body),
         }
         if !q.order_by.is_empty() {
             self.put(" ORDER BY ");
-            self.list(&q.order_by, Self::order_item);
+            let items = match &q.body {
+                Body::Select(s) => s.items.as_slice(),
+                _ => &[],
+            };
+            self.list(&q.order_by, |p, o| match &o.expr.kind {
+                // Rows are sorted by the number itself, not by what is shown of it.
+                ExprKind::Output(i)
+                    if rounded.contains_key(i)
+                        && let Some(item) = items.get(*i) =>
+                {
+                    p.order_item(&OrderItem { expr: item.expr.clone(), ..o.clone() });
+                }
+                _ => p.order_item(o),
+            });
         }
         (self.release, self.place) = outer;
         for (word, e) in [(" LIMIT ", &q.limit), (" OFFSET ", &q.offset)] {
@@ -57,7 +74,7 @@ impl Printer<'_> {
             Body::Select(s) => {
                 let outer = (self.release, self.place);
                 self.stand(s);
-                self.select(s);
+                self.select(s, &BTreeMap::new());
                 (self.release, self.place) = outer;
             }
             Body::Query(q) => {
@@ -104,7 +121,7 @@ impl Printer<'_> {
         }
     }
 
-    fn select(&mut self, s: &Select) {
+    fn select(&mut self, s: &Select, rounded: &BTreeMap<usize, SqlType>) {
         self.put("SELECT ");
         match &s.distinct {
             Distinct::No => {}
@@ -115,8 +132,13 @@ impl Printer<'_> {
                 self.put(") ");
             }
         }
-        self.list(&s.items, |p, item| {
-            p.expr(&item.expr);
+        let items: Vec<(Option<&SqlType>, &Item)> =
+            s.items.iter().enumerate().map(|(i, item)| (rounded.get(&i), item)).collect();
+        self.list(&items, |p, (ty, item)| {
+            match ty {
+                Some(ty) => p.rounded(&item.expr, ty),
+                None => p.expr(&item.expr),
+            }
             p.put(" AS ");
             p.put(&ident(&item.name));
         });

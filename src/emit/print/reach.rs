@@ -35,7 +35,7 @@ impl Printer<'_> {
     }
 
     /// A text for rows of each grouping set, where the SELECT being printed has any.
-    fn in_each_set(&mut self, mut text: impl FnMut(&mut Self) -> String) -> String {
+    pub(super) fn in_each_set(&mut self, mut text: impl FnMut(&mut Self) -> String) -> String {
         let Some((index, sets)) = self.release.and_then(|i| Some((i, self.sets_of(i)?))) else {
             return text(self);
         };
@@ -67,7 +67,7 @@ impl Printer<'_> {
     }
 
     /// The text of an expression.
-    fn text(&mut self, e: &Expr) -> String {
+    pub(super) fn text(&mut self, e: &Expr) -> String {
         let (out, marks) = (std::mem::take(&mut self.out), self.marks.len());
         self.expr(e);
         self.marks.truncate(marks);
@@ -81,7 +81,7 @@ impl Printer<'_> {
         }
     }
 
-    fn number(&mut self, of: &Uncertain<'_>) -> Number {
+    pub(super) fn number(&mut self, of: &Uncertain<'_>) -> Number {
         match of {
             Uncertain::Exact(e) => Number::exact(self.float(e)),
             Uncertain::Released { row, from, output } => {

@@ -53,7 +53,7 @@ impl Ask<'_> {
             return Ok(Outcome::Rows { fields: columns.fields, rows, verb: "SELECT", count: true });
         }
         constants.own = self.own_rows(&plan.statement).await?;
-        let (text, arrays) = print::finish(&plan, policy, &constants);
+        let (text, arrays) = print::finish(&plan, policy, &constants, &columns.types());
         let params = params(&plan, &noisy, &arrays)?;
         let (fields, rows) = self.rows(&text.sql, &params, columns, false).await?;
         same_types(&fields, &rows.fields)?;

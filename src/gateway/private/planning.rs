@@ -145,7 +145,8 @@ impl Ask<'_> {
         if let Some(epsilon) = chosen.filter(|_| plan.charge.is_some()) {
             NoisegateSetting::Epsilon.at_least(epsilon, &gateway.policy.statement.min_epsilon)?;
         }
-        let intervals = plan::reach::columns::prepare(&mut plan, beside, self.settings.confidence())?;
+        let intervals =
+            plan::reach::columns::prepare(&mut plan, beside, self.settings.confidence(), settings.round)?;
         let chooses = plan.charge.is_some() && self.chooses_bounds()?;
         let auto = chooses.then(|| Arc::new(Auto { statement, beside: beside.clone() }));
         lasting &= !read;

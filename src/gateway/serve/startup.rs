@@ -327,6 +327,7 @@ impl Gateway {
         // Budgets are those of a session's user, once there is one.
         let settings = plan::Settings {
             old_extract: backend.server_version() < 140_000,
+            round: policy.answers.round,
             ..plan::Settings::new(epsilon, delta, statement.max_groups, statement.max_rows)
         };
         store.listen(&backend, &ledger);

@@ -243,6 +243,11 @@ impl Columns {
         Self { fields, twice: false }
     }
 
+    /// The types of the statement's own columns.
+    pub fn types(&self) -> Vec<u32> {
+        self.once().iter().map(|f| f.type_oid).collect()
+    }
+
     /// Columns of the statement itself, each once.
     pub fn once(&self) -> &[Field] {
         let n = if self.twice { self.fields.len() / 2 } else { self.fields.len() };

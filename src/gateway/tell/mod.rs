@@ -6,6 +6,7 @@ pub mod budget_split;
 pub mod explanation;
 pub mod help;
 pub mod price;
+mod ranks;
 pub mod reading;
 pub mod virtual_relations;
 pub mod words;

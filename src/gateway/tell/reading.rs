@@ -3,6 +3,7 @@
 //! All of them follow from values that are released already, from public scales and from the plan
 //! (soundness rule 30): they are post-processing, and cost nothing.
 
+use super::ranks;
 use answer::Notice;
 use dp::Weights;
 use plan::PartKind;
@@ -36,29 +37,9 @@ pub fn told(plan: &Plan, places: &[usize], noisy: &mut [Noisy], empty_groups: bo
         }
         out.extend(selected(release.last_round(&plan.releases), noisy.rows));
         out.extend(drowned(plan, release, noisy, empty_groups));
-        out.extend(ends(release));
     }
+    out.extend(places.iter().filter_map(|place| ranks::told(plan, *place, noisy)));
     out
-}
-
-/// The notice that a least or a greatest value leaves out the rows at its end.
-fn ends(release: &Release) -> Option<Notice> {
-    let error = release.drawn().rank95()?;
-    let called = |name: &str| release.outputs.iter().any(|(aggregate, _)| aggregate.name == name);
-    let (name, share) = match (called("min"), called("max")) {
-        (true, true) => ("min and max leave", "0.99"),
-        (true, false) => ("min leaves", "0.01"),
-        (false, true) => ("max leaves", "0.99"),
-        (false, false) => return None,
-    };
-    // The rank that is aimed at lies as far inside as it may be missed by.
-    let beyond = short(2.0 * error);
-    let rows = if release.keys.is_empty() { "rows" } else { "rows of a group" };
-    let message = format!("{name} out the rows at the end: up to {beyond} {rows} lie beyond (95 %)");
-    Some(Notice::new(message).hint(format!(
-        "Where there are not many times as many rows, ask for a share of them, such as percentile_cont({share}) WITHIN \
-         GROUP (ORDER BY x)."
-    )))
 }
 
 fn groups(n: usize) -> String {
@@ -91,7 +72,7 @@ fn selected(release: &Release, rows: usize) -> Option<Notice> {
 }
 
 /// The count that says how many rows a group has.
-fn counted(release: &Release) -> Option<usize> {
+pub(super) fn counted(release: &Release) -> Option<usize> {
     let all = release.parts.iter().position(|p| p.kind == PartKind::Count(None));
     let some = || release.parts.iter().position(|p| p.kind.counts());
     all.or_else(some)
@@ -162,7 +143,13 @@ fn drowned(plan: &Plan, release: &Release, noisy: &Noisy, empty_groups: bool) ->
         true => ", or leave out what is next to nothing: SET noisegate.empty_groups = off",
         false => "",
     };
-    let others = format!("sk for fewer or larger groups, or raise noisegate.epsilon{empty}.");
+    // Without a profile the bound is a guess, and mostly too large for the noise that it makes.
+    let guessed = release.lost_rows().is_some_and(f64::is_nan) && !release.bounding.l0_stage();
+    let profile = match guessed && narrower.is_some() {
+        true => ", or the owner to measure how many rows units have (noisegate profile)",
+        false => "",
+    };
+    let others = format!("sk for fewer or larger groups{profile}, or raise noisegate.epsilon{empty}.");
     let hint = match narrower {
         Some(narrower) => format!("{narrower}; or a{others}"),
         None => format!("A{others}"),

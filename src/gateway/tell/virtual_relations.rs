@@ -5,6 +5,8 @@ use crate::gateway::session::settings::custom::NoisegateSetting;
 use answer::ClientError;
 use bigdecimal::BigDecimal;
 use emit::print::OwnRow;
+use plan::noise::quantile::Quantile;
+use plan::words::approximate;
 use policy::{
     Collect, Collected, CollectedKind, Column, Domain, Item, Measure, Policy, Privacy, Profile, Randomiser,
     Range, Table, View,
@@ -30,7 +32,7 @@ impl Ask<'_> {
         let gateway = self.gateway;
         Ok(match own {
             Own::Budget => self.budgets().await?,
-            Own::Columns => columns(&gateway.policy),
+            Own::Columns => columns(&gateway.policy, &self.terms()),
             Own::Settings => self.settings_rows(),
             Own::History => self.history().await?,
             Own::Streams => self.stream_rows().await?,
@@ -145,11 +147,12 @@ fn bounds(policy: &Policy) -> Vec<OwnRow> {
     policy.tables.iter().filter(|t| t.privacy != Privacy::Public).flat_map(rows).collect()
 }
 
-fn columns(policy: &Policy) -> Vec<OwnRow> {
+fn columns(policy: &Policy, settings: &plan::Settings) -> Vec<OwnRow> {
     let rows = |t: &Table| -> Vec<OwnRow> {
         let row = |(i, c): (usize, &Column)| {
             let members = c.paths.iter().map(move |path| member(t, i, c, path));
-            std::iter::once(column(policy, t, i, c)).chain(members).collect::<Vec<_>>()
+            let known = std::iter::once(column(policy, t, i, c)).chain(members);
+            known.map(|row| [row, measured(t, settings)].concat()).collect::<Vec<_>>()
         };
         t.columns.iter().enumerate().flat_map(row).collect()
     };
@@ -157,6 +160,19 @@ fn columns(policy: &Policy) -> Vec<OwnRow> {
     let of = |c: &Collect| c.columns.iter().enumerate().map(|at| of_collected(c, at)).collect::<Vec<_>>();
     let collected = policy.collects.iter().flat_map(of);
     policy.tables.iter().filter(|t| !t.collected).flat_map(rows).chain(views).chain(collected).collect()
+}
+
+/// The most rows of any group that the bound of the session's price cuts of a table, and when that was measured. Either is NULL where
+/// nobody knows.
+fn measured(t: &Table, settings: &plan::Settings) -> OwnRow {
+    let Some((profile, item)) = t.profile.as_ref().zip(t.item_of_rows()) else { return vec![None; 2] };
+    let usual = Quantile::of(sql::ast::Reach::USUAL);
+    let gaussian = matches!(item.histogram.noise(), dp::Distribution::Gaussian { .. });
+    let z = if gaussian { usual.at(0.0) } else { usual.at(3.0) * std::f64::consts::SQRT_2 };
+    let half = z / approximate(&settings.epsilon);
+    let holds = settings.profiles && settings.day <= profile.valid_until;
+    let cut = holds.then(|| item.tail.b_plus(item.tail.choose(half)).ceil());
+    vec![cut.map(|rows| format!("{rows:.0}")), Some(timestamp(profile.measured))]
 }
 
 /// A column of what is collected: its values are public, and nobody's are stored.
@@ -191,6 +207,8 @@ fn of_collected(of: &Collect, (index, c): (usize, &Collected)) -> OwnRow {
         high,
         grid,
         listed.then(|| c.values.join(", ")),
+        None,
+        None,
         None,
     ]
 }

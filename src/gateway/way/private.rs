@@ -64,7 +64,7 @@ impl Ask<'_> {
     /// Has PostgreSQL type the finish, and that of each stage.
     async fn prove(&self, typed: Typed, charge: Charge) -> Result<Proven, ClientError> {
         let Typed { planned: Planned { plan, constants, settings, auto, .. }, columns, text } = typed;
-        let finish = print::finish(&plan, &self.gateway.policy, &constants);
+        let finish = print::finish(&plan, &self.gateway.policy, &constants, &columns.types());
         self.prove_finish(&plan, finish, columns.once()).await?;
         self.prove_stages(&plan, &constants).await?;
         Ok(Proven { plan, charge, constants, settings, columns, text, auto })
@@ -82,7 +82,7 @@ impl Ask<'_> {
             if let Some(chosen) = self.with_chosen_bound(&asked, &plan, &auto, notices).await? {
                 (plan, settings) = chosen;
                 charge = plan.charge.clone().unwrap_or(charge);
-                let finish = print::finish(&plan, &self.gateway.policy, &constants);
+                let finish = print::finish(&plan, &self.gateway.policy, &constants, &columns.types());
                 self.prove_finish(&plan, finish, columns.once()).await?;
             }
         }

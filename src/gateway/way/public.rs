@@ -30,7 +30,7 @@ impl Ask<'_> {
             return Ok(Outcome::Rows { fields: columns.fields, rows, verb: "SELECT", count: true });
         }
         constants.own = self.own_rows(&plan.statement).await?;
-        let (text, arrays) = print::finish(&plan, &self.gateway.policy, &constants);
+        let (text, arrays) = print::finish(&plan, &self.gateway.policy, &constants, &[]);
         let params = params(&plan, &[], &arrays)?;
         let once = columns.once().iter().map(|f| Field { format: 0, ..f.clone() }).collect();
         let answered = self.public_rows(&text.sql, &params, columns).await?;

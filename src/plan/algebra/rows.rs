@@ -30,4 +30,6 @@ pub struct RowsPerUnit {
     pub chosen: Option<u32>,
     /// Else, where a table sets no bound of its own.
     pub otherwise: u32,
+    /// Numbers of rows are those that the profile of their table knows of, where it has one and nothing was chosen.
+    pub profiles: bool,
 }

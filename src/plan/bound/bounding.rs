@@ -223,7 +223,10 @@ impl Bounding {
             _ if self.l0_stage() && (rows || part.counts_units()) => f64::NAN,
             _ if self.rows_stage() && rows && !self.whole => {
                 match (self.profiled(), self.item(), &self.cut) {
-                    (Some(profiled), Some(item), _) if profiled.valid => item.tail.b_plus(self.rows().into()),
+                    // A part of a row is a row: ends of counts are whole.
+                    (Some(profiled), Some(item), _) if profiled.valid => {
+                        libm::ceil(item.tail.b_plus(self.rows().into()))
+                    }
                     (_, _, Some(cut)) if cut.share.is_zero() => 0.0,
                     _ => f64::NAN,
                 }

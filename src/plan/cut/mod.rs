@@ -494,7 +494,11 @@ impl<'a> Walk<'a> {
     fn relation(&self) -> Relation<'_, Reading> {
         let extract_type =
             if self.settings.old_extract { SqlType::Float8 } else { SqlType::Numeric { scale: None } };
-        let rows = RowsPerUnit { chosen: self.settings.chosen_rows, otherwise: self.settings.max_rows };
+        let rows = RowsPerUnit {
+            chosen: self.settings.chosen_rows,
+            otherwise: self.settings.max_rows,
+            profiles: self.settings.profiles,
+        };
         let of = (self.bindings, &self.ctes, &self.kinds);
         let given = Given::new(&self.stages);
         Relation::new(Rc::new(Scope::new(self.policy, of, extract_type, rows, given, self.spend.same())))

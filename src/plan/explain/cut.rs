@@ -63,7 +63,11 @@ pub(super) fn unmeasured(r: &Release) -> String {
         }
         _ => "nobody has measured what that cuts".to_owned(),
     };
-    format!("{who}: counts and sums may be too low by any amount, and upper ends of intervals are NULL")
+    // Which groups are dropped is no question of rows, which a profile counts.
+    let measure = if r.bounding.l0_stage() { "" } else { "; the owner measures it by noisegate profile" };
+    format!(
+        "{who}: counts and sums may be too low by any amount, and upper ends of intervals are NULL{measure}"
+    )
 }
 
 /// The day of a profile.

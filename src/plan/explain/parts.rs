@@ -106,7 +106,8 @@ pub(super) fn release(out: &mut Vec<String>, number: usize, r: &Release, plan: &
     for why in bounds(&r.bounding, r.norm()).into_iter().skip(idle) {
         out.push(format!("  Bound: {why}"));
     }
-    out.extend(bias(r).map(|bias| format!("  Bias: {bias}")));
+    // What nobody has measured is said of the whole statement.
+    out.extend(bias(r).filter(|_| !is_unmeasured(r)).map(|bias| format!("  Bias: {bias}")));
     out.extend(super::cut::profile(r));
     out.extend(r.own_norms().filter_map(|own| super::cut::profile_of_sums(r, own)));
     if let Some(ranking) = &r.ranking {
@@ -340,6 +341,11 @@ pub(crate) fn work(w: &Work) -> Option<String> {
     Some(format!("  Work: a row {of_a_row}"))
 }
 
+/// Whether nobody knows how many rows its bounds cut.
+fn is_unmeasured(r: &Release) -> bool {
+    r.bounding.cut().is_none() && r.lost_rows().is_some_and(f64::is_nan)
+}
+
 /// Words about cuts: rows, when they were measured, from which on counts and sums are too low; and
 /// distinct values, when units may have more than count.
 pub fn bias(r: &Release) -> Option<String> {
@@ -351,13 +357,11 @@ pub fn bias(r: &Release) -> Option<String> {
             r.bounding.rows()
         ));
     }
-    if r.bounding.cut().is_none() && r.lost_rows().is_some_and(f64::is_nan) {
+    if is_unmeasured(r) {
         let (rows, unknown) = (r.bounding.rows(), super::cut::unmeasured(r));
         return Some(match r.bounding.l0_stage() {
             true => format!("rows of a unit count in at most {} groups, and {unknown}", r.bounding.kept()),
-            false => format!(
-                "at most {rows} rows of a unit count, and {unknown}; the owner measures it by noisegate profile"
-            ),
+            false => format!("at most {rows} rows of a unit count, and {unknown}"),
         });
     }
     let cut = r.bounding.cut()?;

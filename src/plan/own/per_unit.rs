@@ -42,8 +42,10 @@ struct Under<'a> {
     unit: Unit,
     exact: Vec<Col>,
     bound: Option<u64>,
-    /// Rows that a unit is said to have.
+    /// Rows of a unit that sums over them take for as many.
     most: u32,
+    /// The most that a number of them is: a bound that cuts few units makes little noise in what is computed of numbers.
+    counted: u32,
     keeps: Option<usize>,
 }
 
@@ -295,12 +297,16 @@ impl<'a> Relation<'a, Read> {
         };
         let own = props.rows.follows.iter().filter_map(|b| scans.scan_of(*b)?.keeps());
         let own = own.filter_map(|t| Some((scans.scope.table(t)?.max_rows?, t))).min();
-        let said = scans.scope.rows;
-        let said = said.chosen.or(own.map(|o| o.0)).unwrap_or(said.otherwise);
+        let given = scans.scope.rows;
+        let said = given.chosen.or(own.map(|o| o.0)).unwrap_or(given.otherwise);
         let proven = props.rows.bound.and_then(|n| u32::try_from(n).ok());
-        let most = proven.map_or(said, |p| p.min(said)).max(1);
+        let least = |said: u32| proven.map_or(said, |p| p.min(said)).max(1);
+        let tables = props.rows.follows.iter().filter_map(|b| scans.scope.table(scans.scan_of(*b)?.keeps()?));
+        let known = tables.filter_map(|t| u32::try_from(t.item_of_rows()?.tail.h()).ok()).min();
+        let known = known.filter(|_| given.profiles && given.chosen.is_none());
+        let (most, counted) = (least(said), least(known.unwrap_or(said)));
         let (exact, bound, keeps) = (scans.exact(props), props.rows.bound, own.map(|o| o.1));
-        Ok(Under { inner, unit, exact, bound, most, keeps })
+        Ok(Under { inner, unit, exact, bound, most, counted, keeps })
     }
 }
 
@@ -444,7 +450,7 @@ impl Under<'_> {
         Ok(match (name, args, arg) {
             ("count", [] | [_], arg) => {
                 let least = u32::from(!window && arg.as_ref().is_none_or(|x| !x.nullable()));
-                (call(arg), per_unit::count(made.place(false), least, self.most))
+                (call(arg), per_unit::count(made.place(false), least, self.counted))
             }
             ("sum" | "avg", [x], Some(arg)) if *arg.ty() == SqlType::Interval && !arg.is_measured() => {
                 return Err(Aggregation::Ages.at(x.pos));
@@ -481,7 +487,7 @@ impl Under<'_> {
                 (call(Some(arg)), column)
             }
             ("row_number" | "rank" | "dense_rank", [], _) if window => {
-                (call(None), per_unit::count(made.place(false), 1, self.most))
+                (call(None), per_unit::count(made.place(false), 1, self.counted))
             }
             ("min" | "max", [x], Some(arg)) => {
                 let arg = per_unit::merged(arg, false);

@@ -15,6 +15,7 @@ use crate::{Plan, PlanError, Release, Settings};
 use answer::ClientError;
 use dp::{Choice, Preference, Why};
 use sql::ast::Statement;
+use std::collections::BTreeSet;
 
 /// The plan of a statement that was cut: its noise, and its charge.
 pub(crate) fn of(statement: &Statement, cut: Cut, settings: &Settings) -> Result<Plan, PlanError> {
@@ -30,6 +31,7 @@ pub(crate) fn of(statement: &Statement, cut: Cut, settings: &Settings) -> Result
         charge,
         noise,
         accuracy: None,
+        rounded: BTreeSet::new(),
         tables,
         question: None,
         free: None,

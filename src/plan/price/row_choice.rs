@@ -30,6 +30,7 @@ use dp::{Pick, Ratio};
 use policy::Policy;
 use schema::SqlType;
 use sql::ast::*;
+use std::collections::BTreeSet;
 
 /// The plan of a bound's choice.
 #[derive(Clone, Debug)]
@@ -124,6 +125,7 @@ pub fn of(
         grouping_sets: Vec::new(),
         charge: None,
         accuracy: None,
+        rounded: BTreeSet::new(),
         ..plan.clone()
     };
     Ok(Ok(RowChoice { plan, bounds }))

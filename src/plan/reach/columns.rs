@@ -1,5 +1,6 @@
 //! The columns that an interval needs: beside each released number of the outermost SELECT, where `noisegate.intervals` asks
-//! for it; and in queries in FROM the variances of what the others compute with.
+//! for it; and in queries in FROM the variances of what the others compute with. Numbers that `noisegate.round` shows to the
+//! digit that their interval supports need the latter, too.
 
 use super::{Queries, Uncertain};
 use crate::refusals::interval::Interval;
@@ -84,10 +85,16 @@ fn nothing() -> ExprKind {
 }
 
 /// Makes a plan ready for the intervals that its statement asks for, and for those of its columns. `confidence`: in millionths.
+/// `round`: numbers are shown to the digit that their intervals support.
 ///
 /// # Errors
 /// The statement asks for one that nobody knows.
-pub fn prepare(plan: &mut Plan, beside: &Beside, confidence: u32) -> Result<Intervals, ClientError> {
+pub fn prepare(
+    plan: &mut Plan,
+    beside: &Beside,
+    confidence: u32,
+    round: bool,
+) -> Result<Intervals, ClientError> {
     let mut asked = false;
     plan.statement.query.each_expr(&mut |e| {
         if let ExprKind::Reach { confidence: c, .. } = &mut e.kind {
@@ -96,9 +103,7 @@ pub fn prepare(plan: &mut Plan, beside: &Beside, confidence: u32) -> Result<Inte
     });
     let mut intervals = Intervals { confidence, ..Intervals::default() };
     match beside {
-        Beside::Numbers if plan.charge.is_some() && plan.question.is_none() => {
-            intervals.beside = numbers(plan);
-        }
+        Beside::Numbers if has_noise(plan) => intervals.beside = numbers(plan),
         Beside::Told(places) => {
             intervals.beside.clone_from(places);
             intervals.unknown = unknown(plan, places);
@@ -109,7 +114,10 @@ pub fn prepare(plan: &mut Plan, beside: &Beside, confidence: u32) -> Result<Inte
     if plan.free != Some(Free::NoRows) {
         intervals.put(&mut plan.statement.query);
     }
-    if !asked && intervals.beside.is_empty() {
+    if round && has_noise(plan) {
+        plan.rounded = numbers(plan).into_iter().collect();
+    }
+    if !asked && intervals.beside.is_empty() && plan.rounded.is_empty() {
         return Ok(intervals);
     }
     let wanted = wanted(plan)?;
@@ -117,7 +125,12 @@ pub fn prepare(plan: &mut Plan, beside: &Beside, confidence: u32) -> Result<Inte
     Ok(intervals)
 }
 
-/// The items of the outermost SELECT whose noise is known.
+/// Whether a plan's numbers have noise, and are not one bit of a stream.
+fn has_noise(plan: &Plan) -> bool {
+    plan.charge.is_some() && plan.question.is_none()
+}
+
+/// The items of the outermost SELECT whose noise is known, but for what is told of others.
 fn numbers(plan: &Plan) -> Vec<usize> {
     let Body::Select(select) = &plan.statement.query.body else { return Vec::new() };
     if select.distinct != Distinct::No {
@@ -126,6 +139,7 @@ fn numbers(plan: &Plan) -> Vec<usize> {
     let queries = Queries::of(plan);
     let place = queries.place(select);
     let known = |(i, item): (usize, &Item)| match queries.follow(&item.expr, place) {
+        _ if matches!(item.expr.kind, ExprKind::Reach { .. }) => None,
         Err(_) if queries.end(Reach::Low, &item.expr, place).is_some() => Some(i),
         Ok(Uncertain::Exact(_)) | Err(_) => None,
         Ok(_) => Some(i),
@@ -151,6 +165,7 @@ fn wanted(plan: &Plan) -> Result<BTreeSet<(SelectId, usize)>, ClientError> {
     let queries = Queries::of(plan);
     let mut found = Found { queries: &queries, wanted: BTreeSet::new(), plan };
     found.query(&plan.statement.query)?;
+    found.rounded()?;
     for stage in &plan.stages {
         if stage.query.expressions().any(|e| matches!(e.kind, ExprKind::Reach { .. })) {
             return Err(Interval::Stage.at(None).into());
@@ -166,6 +181,18 @@ struct Found<'q, 'p> {
 }
 
 impl<'p> Found<'_, 'p> {
+    /// What the digits of items that are rounded follow from.
+    fn rounded(&mut self) -> Result<(), ClientError> {
+        let Body::Select(select) = &self.plan.statement.query.body else { return Ok(()) };
+        let place = self.queries.place(select);
+        let items = self.plan.rounded.iter().filter_map(|i| select.items.get(*i));
+        for item in items.filter(|item| self.queries.end(Reach::Low, &item.expr, place).is_none()) {
+            let of = self.queries.follow(&item.expr, place)?;
+            self.columns(&of)?;
+        }
+        Ok(())
+    }
+
     fn query(&mut self, q: &'p Query) -> Result<(), ClientError> {
         for cte in &q.with {
             if !self.plan.private_ctes.contains(&cte.id) {

@@ -1,8 +1,10 @@
-//! Answers without rows: `[answers]`.
+//! Answers: `[answers]`.
 
 /// `[answers]`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answers {
     /// `SELECT min(x), max(x) FROM t` gives the declared range of x.
     pub range_for_min_max: bool,
+    /// Numbers with noise are shown to the digit that their intervals support, unless a session says otherwise.
+    pub round: bool,
 }

@@ -20,7 +20,7 @@ pub struct Table {
     pub max_rows: Option<u32>,
     /// `max_total_rows` of this table, if the policy sets one.
     pub max_total_rows: Option<u32>,
-    /// The share of its rows that `max_total_rows` cuts, as `noisegate explain fit` measured it.
+    /// The share of its rows that `max_total_rows` cuts, as its owner knows it.
     pub cut_rows: Option<BigDecimal>,
     /// The most rows that one unit can have, which is public knowledge.
     pub most_rows: Option<u32>,

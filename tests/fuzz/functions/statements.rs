@@ -81,8 +81,10 @@ fn planned(text: &str, policy: &Policy) -> Result<Plan, String> {
 
 /// A statement is refused, or all that would be read for it is proven by the kernel, and covered by the noise.
 fn all_the_way(plan: Plan, policy: &Policy) -> Result<bool, String> {
-    let (typed, finish) =
-        (print::typed(&plan.statement, policy, &constants()), print::finish(&plan, policy, &constants()));
+    let (typed, finish) = (
+        print::typed(&plan.statement, policy, &constants()),
+        print::finish(&plan, policy, &constants(), &[]),
+    );
     if typed.sql.is_empty() || finish.0.sql.is_empty() {
         return Err("nothing was printed".into());
     }

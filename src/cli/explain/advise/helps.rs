@@ -18,8 +18,8 @@ const WORTH: f64 = 0.95;
 pub(super) struct Help {
     /// The change.
     pub change: String,
-    /// Times as wide as before, of the number that it helps most.
-    pub factor: f64,
+    /// Times as wide as before, of the number that it helps most; None where the rows decide it.
+    pub factor: Option<f64>,
 }
 
 /// The best changes first.
@@ -29,10 +29,11 @@ pub(super) fn of(plan: &Plan, parsed: &Parsed, offline: &Offline) -> Vec<Help> {
         let planned = offline.plan(parsed.clone(), policy, settings).ok();
         let factor = planned.and_then(|new| factor(plan, &new));
         if let Some(factor) = factor.filter(|f| *f < WORTH) {
-            helps.push(Help { change, factor });
+            helps.push(Help { change, factor: Some(factor) });
         }
     };
     let (policy, settings) = (&offline.policy, &offline.settings);
+    let mut measure = Vec::new();
     if settings.max_groups > 1 {
         let max_groups = settings.max_groups.div_ceil(2);
         let change = format!(
@@ -44,19 +45,18 @@ pub(super) fn of(plan: &Plan, parsed: &Parsed, offline: &Offline) -> Vec<Help> {
     for at in plan.tables.iter().copied() {
         let Some(table) = policy.tables.get(at).filter(|t| t.privacy != Privacy::Public) else { continue };
         let rows = table.max_rows.unwrap_or(settings.max_rows);
-        if rows > 1 {
-            let fewer = rows.div_ceil(2);
+        let fewer = rows.div_ceil(2);
+        let total = table.max_total_rows.map(|total| total.div_ceil(2));
+        let smaller = with(policy, at, |t| (t.max_rows, t.max_total_rows) = (Some(fewer), total));
+        let bounded =
+            || offline.plan(parsed.clone(), &smaller, settings).ok().and_then(|new| factor(plan, &new));
+        if table.profile.is_none() && bounded().is_some_and(|f| f < WORTH) {
+            // A guess at a bound is no help while nobody knows what it cuts.
+            measure.push(table.name.clone());
+        } else if rows > 1 {
             let change =
                 format!("max_rows = {fewer} for {}, which is {rows} now, if few have more", table.name);
             attempt(change, &with(policy, at, |t| t.max_rows = Some(fewer)), settings);
-        }
-        if let Some(total) = table.max_total_rows.filter(|total| *total > 1) {
-            let fewer = total.div_ceil(2);
-            let change = format!(
-                "max_total_rows = {fewer} for {}, which is {total} now, if few have more",
-                table.name
-            );
-            attempt(change, &with(policy, at, |t| t.max_total_rows = Some(fewer)), settings);
         }
         if let Some(unit) = table.unit_column() {
             let key = vec![unit.to_owned()];
@@ -81,9 +81,16 @@ pub(super) fn of(plan: &Plan, parsed: &Parsed, offline: &Offline) -> Vec<Help> {
             }
         }
     }
-    helps.sort_by(|a, b| a.factor.total_cmp(&b.factor));
+    helps.sort_by(|a, b| a.factor.unwrap_or(0.0).total_cmp(&b.factor.unwrap_or(0.0)));
     helps.truncate(TOLD);
-    helps
+    let profile = |table| Help {
+        change: format!(
+            "noisegate profile --table {table}, which measures how many rows units have: then the bound is the one that this \
+             statement's noise wants, and what it cuts is known"
+        ),
+        factor: None,
+    };
+    measure.into_iter().map(profile).chain(helps).collect()
 }
 
 fn with(policy: &Policy, table: usize, change: impl FnOnce(&mut Table)) -> Policy {

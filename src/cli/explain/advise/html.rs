@@ -69,7 +69,11 @@ fn outcome(outcome: &Outcome, widest: f64) -> Markup {
                         @for help in helps {
                             tr {
                                 td { (help.change) }
-                                td { (short(help.factor * 100.0)) " %" (bar(help.factor, "noise that is left")) }
+                                td {
+                                    @if let Some(factor) = help.factor {
+                                        (short(factor * 100.0)) " %" (bar(factor, "noise that is left"))
+                                    } @else { "as the rows want" }
+                                }
                             }
                         }
                     }

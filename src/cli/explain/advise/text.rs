@@ -33,12 +33,8 @@ pub(super) fn print(found: &Findings) -> String {
                     let _ = writeln!(out, "   {line}");
                 }
                 for help in helps {
-                    let _ = writeln!(
-                        out,
-                        "   Would help: {}: noise {} times as wide.",
-                        help.change,
-                        short(help.factor)
-                    );
+                    let factor = help.factor.map(|f| format!(": noise {} times as wide", short(f)));
+                    let _ = writeln!(out, "   Would help: {}{}.", help.change, factor.unwrap_or_default());
                 }
             }
         }

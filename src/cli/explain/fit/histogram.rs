@@ -71,12 +71,6 @@ impl Histogram {
         if all > 0.0 { (self.bins.iter().map(over).sum::<f64>() / all).abs() } else { 0.0 }
     }
 
-    /// The share of numbers above a bound.
-    pub fn above(&self, most: f64) -> f64 {
-        let above: f64 = self.bins.iter().filter(|b| b.middle() > most).map(|b| b.held).sum();
-        (above / self.total().max(1.0)).abs()
-    }
-
     /// The least end that cuts no more than this share.
     pub fn bound(&self, cut: f64) -> Option<f64> {
         self.bins.iter().map(|b| b.high).find(|most| self.cut(*most) <= cut)
@@ -110,7 +104,7 @@ mod tests {
         );
         // 900 + 90·10.5 + 10·112.5 rows, of which a bound of 12 leaves 900 + 945 + 120.
         assert!((h.cut(12.0) - 1005.0 / 2970.0).abs() < 1e-12);
-        assert_eq!((h.cut(128.0), h.above(12.0)), (0.0, 0.01));
+        assert_eq!(h.cut(128.0), 0.0);
         assert_eq!((h.bound(0.5), h.bound(0.001)), (Some(12.0), Some(128.0)));
     }
 

@@ -1,6 +1,7 @@
-//! `noisegate explain fit`: what bounds a table's rows want, measured through a proxy like any question, and paid for like one.
+//! `noisegate explain fit`: how many private groups a unit has, and where a column's values lie, measured through a proxy like
+//! any question, and paid for like one. How many rows units have is the profile's (`noisegate profile`).
 //!
-//! Rows of each unit are counted inside the fetch, and the histogram of these numbers comes back with noise: each unit is
+//! Values of each unit are counted inside the fetch, and the histogram of these numbers comes back with noise: each unit is
 //! one row of it. What is printed is computed from the noisy histogram alone.
 
 mod edges;
@@ -15,8 +16,10 @@ use std::error::Error;
 /// Arguments of `noisegate explain fit`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+How many rows of a unit count is no question for it: noisegate profile measures that once, for everybody.
+
 Example:
-  noisegate explain fit --proxy postgres://ada@localhost:6432/shop --table orders --epsilon 0.2")]
+  noisegate explain fit --proxy postgres://ada@localhost:6432/shop --table orders --column amount --epsilon 0.2")]
 pub struct Args {
     /// The proxy, as a user who may ask and pay: "host=127.0.0.1 port=6432 user=ada dbname=bikes"
     #[arg(long, value_name = "URL")]
@@ -24,16 +27,16 @@ pub struct Args {
     /// A private table of the policy
     #[arg(long, value_name = "NAME")]
     table: String,
-    /// Also how many values of this column a unit has, for max_groups; may be repeated
-    #[arg(long, value_name = "COLUMN")]
+    /// How many values of this column a unit has, for max_groups where groups are private; may be repeated
+    #[arg(long, value_name = "COLUMN", required_unless_present = "column")]
     key: Vec<String>,
-    /// Also where the values of this numeric column lie, for its range; may be repeated
+    /// Where the values of this numeric column lie, for its range; may be repeated
     #[arg(long, value_name = "COLUMN")]
     column: Vec<String>,
     /// The price of each of these questions [default: the session's noisegate.epsilon]
     #[arg(long, value_name = "NUMBER")]
     epsilon: Option<String>,
-    /// The share of rows, or of values at both ends together, that a proposal may cut
+    /// The share of pairs of unit and value, or of values at both ends together, that a proposal may cut
     #[arg(long, value_name = "SHARE", default_value = "0.005")]
     cut: f64,
 }
@@ -51,18 +54,18 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
         }
         proxy.rows(&format!("SET noisegate.epsilon = {epsilon}")).await?;
     }
-    let Rows { from, unit } = proxy.rows_of_units(&args.table).await?;
     let table = ident(&args.table);
-    let per_unit = |counted: &str| {
-        let counts = format!("SELECT {unit} AS unit, {counted} AS n FROM {from} GROUP BY {unit}");
-        let bin = edges::bin("c.n", &edges::counts());
-        format!("SELECT b.bin, count(*) FROM (SELECT {bin} AS bin FROM ({counts}) AS c) AS b GROUP BY b.bin")
-    };
-    let rows = proxy.histogram(&per_unit("count(*)")).await?;
-    print!("{}", report::rows(&args.table, &rows, args.cut));
-    for key in &args.key {
-        let groups = proxy.histogram(&per_unit(&format!("count(DISTINCT {table}.{})", ident(key)))).await?;
-        print!("{}", report::groups(key, &groups, args.cut));
+    if !args.key.is_empty() {
+        let Rows { from, unit } = proxy.rows_of_units(&args.table).await?;
+        for key in &args.key {
+            let counted = format!("count(DISTINCT {table}.{})", ident(key));
+            let counts = format!("SELECT {unit} AS unit, {counted} AS n FROM {from} GROUP BY {unit}");
+            let bin = edges::bin("c.n", &edges::counts());
+            let asked = format!(
+                "SELECT b.bin, count(*) FROM (SELECT {bin} AS bin FROM ({counts}) AS c) AS b GROUP BY b.bin"
+            );
+            print!("{}", report::groups(key, &proxy.histogram(&asked).await?, args.cut));
+        }
     }
     for column in &args.column {
         let bin = edges::bin(&ident(column), &edges::values());
@@ -73,7 +76,7 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     }
     let shown = proxy.rows("SHOW noisegate.epsilon").await?;
     let epsilon = shown.first().and_then(|row| row.first()?.clone()).unwrap_or_default();
-    let questions = 1 + args.key.len() + args.column.len();
+    let questions = args.key.len() + args.column.len();
     println!(
         "# {questions} question(s) at epsilon {epsilon} each, paid for by who asked: SELECT * FROM noisegate.history"
     );

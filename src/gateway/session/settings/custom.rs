@@ -175,6 +175,11 @@ impl SessionSettings {
         self.value(own) == "on"
     }
 
+    /// The same, where the session has chosen.
+    pub(super) fn switch(&self, own: NoisegateSetting) -> Option<bool> {
+        self.get(own.name()).map(|value| value == "on")
+    }
+
     /// The value as a number that prices are computed from, where the session has chosen one.
     pub(super) fn ratio(&self, own: NoisegateSetting) -> Option<dp::Ratio> {
         dp::ratio(&BigDecimal::from_str(self.value(own)).ok()?)

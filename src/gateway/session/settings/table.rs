@@ -232,6 +232,16 @@ settings! {
         description: "How often it does, of 1: 0.95.",
         meaning: "how often an interval holds the number without its noise",
     };
+    /// Whether numbers are shown to the digit that their intervals support.
+    Round = Entry {
+        name: "noisegate.round",
+        takes: Takes::Switch,
+        first: First::Policy("answers.round", |policy| if policy.round { "on" } else { "off" }.into()),
+        read: Read::Plan(|own, plan| plan.round = own.switch(NoisegateSetting::Round).unwrap_or(plan.round)),
+        description: "Whether averages, ratios and other numbers with noise are shown to the digit that their 95 % interval supports.",
+        meaning: "whether numbers with noise are shown without the digits that their 95 % interval says nothing of: see \
+                  [how far to trust a number](#how-far-to-trust-a-number)",
+    };
     /// The stream that is asked.
     Stream = Entry {
         name: "noisegate.stream",
