@@ -171,7 +171,7 @@ impl Printer<'_> {
                     [database, schema, own] if *database == self.asker.database => (Some(schema), own),
                     [_, _, _] => {
                         let shown = parts.join(".");
-                        let message = format!("{}: \"{shown}\"", super::ELSEWHERE);
+                        let message = format!("{}: \"{shown}\"", sql::names::ELSEWHERE);
                         return Err(self.error(b"0A000", message, node));
                     }
                     _ => {

@@ -32,7 +32,8 @@ impl Ask<'_> {
     ) -> Result<sql::ast::Statement, ClientError> {
         let gateway = self.gateway;
         let policy = &gateway.policy;
-        let names = InPath { policy, path: self.search_path(), estimates: self.estimates() };
+        let (path, database) = (self.search_path(), self.database);
+        let names = InPath { policy, path, database, estimates: self.estimates() };
         let resolved = sql::resolve::resolve(query, lines, &names, &policy.limits)?;
         if !resolved.bindings.is_empty() {
             self.reads_something()?;

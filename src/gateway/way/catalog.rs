@@ -8,7 +8,7 @@ use crate::gateway::session::ask::Ask;
 use crate::gateway::session::settings::known;
 use crate::gateway::session::statement::Columns;
 use crate::gateway::{Gateway, Session};
-use ::catalogs::{About, Asker, Catalogs, Facts, Given, Questions, Rewritten, SetConfig};
+use ::catalogs::{About, Asker, Catalogs, Facts, Given, QUESTIONS, Questions, Rewritten, SetConfig};
 use answer::{ClientError, Description, Notice, Outcome, SqlState, Values};
 use backend::{Param, RelayError};
 use emit::print::own_rows;
@@ -28,14 +28,19 @@ const FOREIGN: [SqlState; 4] = [
     SqlState(*b"42883"),
 ];
 
-/// Errors that only this way knows, in statements that are not over catalogs: 42704, 42P01, 42601,
-/// 42602 (of a regclass).
-const TOLD: [SqlState; 4] =
-    [SqlState::UNDEFINED_OBJECT, SqlState::UNDEFINED_TABLE, SqlState(*b"42601"), SqlState(*b"42602")];
+/// Errors that only this way knows, in statements that are not over catalogs: 42704, 42P01, 42501,
+/// 42601, 42602 (of a regclass).
+const TOLD: [SqlState; 5] = [
+    SqlState::UNDEFINED_OBJECT,
+    SqlState::UNDEFINED_TABLE,
+    SqlState(*b"42501"),
+    SqlState(*b"42601"),
+    SqlState(*b"42602"),
+];
 
 /// Whether an error of this way is the one to tell, of constants that neither way takes.
 fn is_told(error: &ClientError) -> bool {
-    TOLD.contains(&error.code) || error.message.starts_with(catalogs::ELSEWHERE)
+    TOLD.contains(&error.code) || error.message.starts_with(sql::names::ELSEWHERE)
 }
 
 impl Gateway {
@@ -46,7 +51,7 @@ impl Gateway {
 
     async fn read_catalogs(&self) -> Result<Catalogs, ClientError> {
         let policy: &Policy = &self.policy;
-        let mut answers: [Vec<Vec<Option<String>>>; 6] = Default::default();
+        let mut answers: [Vec<Vec<Option<String>>>; QUESTIONS] = Default::default();
         for (answer, text) in answers.iter_mut().zip(Questions::of(policy).texts) {
             let settings = backend::Settings::default();
             let rows = self.backend.query(&settings, &text, &[], &[0]).await;

@@ -4,7 +4,7 @@ use super::scope::{Merged, Scope};
 use super::{Resolver, Result, and};
 use crate::ast::*;
 use crate::functions::nearest_of;
-use crate::names::{fold, parts, truncate};
+use crate::names::{ELSEWHERE, fold, parts, truncate};
 use answer::{ClientError, SqlState};
 use sqlparser::ast as sp;
 
@@ -204,7 +204,14 @@ impl Resolver<'_> {
         let (schema, table) = match parts.as_slice() {
             [table] => (None, table.clone()),
             [schema, table] => (Some(schema.as_str()), table.clone()),
-            _ => return Err(self.unsupported("a name of more than two parts", pos)),
+            [database, schema, table] => {
+                self.is_here(database, &parts, pos)?;
+                (Some(schema.as_str()), table.clone())
+            }
+            _ => {
+                let m = format!("improper relation name (too many dotted names): {}", parts.join("."));
+                return Err(ClientError::new(SqlState::SYNTAX_ERROR, m).at(pos));
+            }
         };
         let cte =
             schema.is_none().then(|| self.ctes.iter().rev().find(|(n, ..)| *n == table).cloned()).flatten();
@@ -240,6 +247,14 @@ impl Resolver<'_> {
             Some(a) => (fold(&a.name), self.alias_columns(a, columns, pos)?),
         };
         Ok(self.bind(bound, source, columns, None, pos))
+    }
+
+    /// Whether the first part of a name is the database that the session is connected to.
+    pub(super) fn is_here(&self, database: &str, parts: &[String], pos: Pos) -> Result<()> {
+        if self.catalog.database() == Some(database) {
+            return Ok(());
+        }
+        Err(ClientError::unsupported(format!("{ELSEWHERE}: \"{}\"", parts.join("."))).at(pos))
     }
 
     fn no_relation(&self, schema: Option<&str>, table: &str, pos: Pos) -> ClientError {
