@@ -84,7 +84,7 @@ pub(super) fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Re
             let Some(zone) = constant_text(zone) else {
                 return refused(Value::Inconstant(Constant::Timezone), pos);
             };
-            zones::at_time_zone(lower(x, env)?, zone, pos)
+            zones::at_time_zone(lower(x, env)?, zone, env.utc(), pos)
         }
         ("date", [x]) => {
             let ty = sql::ast::CastType { ty: SqlType::Date, modifier: String::new() };

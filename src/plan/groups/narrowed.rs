@@ -95,6 +95,10 @@ impl Columns for Narrowed<'_, '_> {
         self.scans.extract_type()
     }
 
+    fn utc(&self) -> bool {
+        self.scans.utc()
+    }
+
     fn spend(&self) -> Result<(), answer::ClientError> {
         self.scans.spend()
     }

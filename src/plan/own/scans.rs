@@ -254,6 +254,10 @@ impl Columns for Scans<'_> {
     }
 
     fn extract_type(&self) -> SqlType {
-        self.scope.extract_type.clone()
+        self.scope.server.extract.clone()
+    }
+
+    fn utc(&self) -> bool {
+        self.scope.server.utc
     }
 }

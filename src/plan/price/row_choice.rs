@@ -267,6 +267,10 @@ impl Columns for Counted<'_> {
         SqlType::Float8
     }
 
+    fn utc(&self) -> bool {
+        false
+    }
+
     fn spend(&self) -> Result<(), ClientError> {
         Ok(())
     }
