@@ -235,6 +235,7 @@ scripts!(
     groups_private,
     groups_in_rounds,
     groups_public,
+    groups_together,
     in_exists,
     intervals,
     joins,

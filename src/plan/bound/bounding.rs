@@ -355,8 +355,8 @@ pub(crate) fn bound(
     // What the text lists, and the kernel counts.
     let listed = keys.iter().filter(|_| public).try_fold(1u32, |size, k| {
         let (domain, with_null) = k.domain.as_ref()?;
-        let n = u32::try_from(domain.listed()?).ok()?.checked_add(u32::from(*with_null))?;
-        size.checked_mul(n)
+        let n = u32::try_from(domain.listed()?).ok()?;
+        size.checked_mul(n.checked_add(u32::try_from(domain.nulls(*with_null)).ok()?)?)
     });
     let groups = if settings.question {
         Groups::Each
