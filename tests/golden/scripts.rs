@@ -243,6 +243,7 @@ scripts!(
     mixed_unions,
     once,
     one_table,
+    other_spellings,
     per_unit,
     per_unit_windows,
     price,

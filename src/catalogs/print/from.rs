@@ -1,7 +1,7 @@
 //! FROM: relations, subqueries, functions, joins.
 
 use super::{Printer, Result};
-use crate::about::SCHEMAS;
+use crate::about::{SCHEMAS, is_of_session};
 use crate::facts::System;
 use crate::functions::{BEHIND, COLUMNS, PLAIN};
 use crate::scope::{Column, Relation, Scope};
@@ -166,6 +166,16 @@ impl Printer<'_> {
                     let (text, columns) = (cte.printed.clone(), cte.columns.clone());
                     return Ok(Found { text, columns, own: own.clone(), table: None });
                 }
+                if is_of_session(name) {
+                    let text =
+                        format!("(SELECT {} AS {})", self.template(own, &[], scope, name)?, ident(own));
+                    return Ok(Found {
+                        text,
+                        columns: vec![Column::plain(own)],
+                        own: own.clone(),
+                        table: None,
+                    });
+                }
                 ("pg_catalog", own.clone())
             }
             [schema, own] if SCHEMAS.contains(&schema.as_str()) => (schema.as_str(), own.clone()),
@@ -284,7 +294,9 @@ impl Printer<'_> {
             if call.starts_with("pg_catalog.") || call.starts_with("ROWS FROM") || own == "_pg_expandarray" {
                 text
             } else {
-                format!("LATERAL (SELECT {})", text.trim_start_matches("LATERAL "))
+                // Its one column is called as the function is, or by the alias.
+                let name = item.alias.map_or_else(|| own.clone(), |alias| fold(&alias.name));
+                format!("LATERAL (SELECT {} AS {})", text.trim_start_matches("LATERAL "), ident(&name))
             };
         self.bring_function(text, columns, &own, item, scope)
     }

@@ -57,6 +57,7 @@ impl Ask<'_> {
         let gateway = self.gateway;
         let mut settings = self.settings.plan(&gateway.settings);
         settings.zone = time_zone::as_argument(self.settings.backend().get(Setting::TimeZone));
+        settings.iso = self.settings.backend().get(Setting::DateStyle).starts_with("ISO");
         settings.budgets = gateway.ledger.notions(self.identity);
         settings.day = today();
         settings

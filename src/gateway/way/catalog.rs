@@ -13,6 +13,7 @@ use answer::{ClientError, Description, Notice, Outcome, SqlState, Values};
 use backend::{Param, RelayError};
 use emit::print::own_rows;
 use policy::Policy;
+use sql::Kind;
 use sql::parse::Lines;
 use sqlparser::ast::Query;
 
@@ -88,6 +89,21 @@ impl Ask<'_> {
             Err(e) if constants && !is_told(&e) => Ok(None),
             rewritten => rewritten.map(Some),
         }
+    }
+
+    /// What `set_config` in a statement of a passthrough role sets: the database runs each statement in a transaction of its own,
+    /// where it would end, so that the session keeps it. Where that cannot be read from the text it is refused.
+    pub async fn set_by_owner(&self, kind: &Kind, text: &str) -> Result<Vec<SetConfig>, ClientError> {
+        let Kind::Query(query, lines) = kind else { return Ok(Vec::new()) };
+        if !sql::parse::calls(text, "set_config") {
+            return Ok(Vec::new());
+        }
+        let rewritten = catalogs::rewrite(query, lines, self.gateway.catalogs().await?, &self.asker());
+        rewritten.map(|r| r.set).map_err(|_| {
+            let what = "set_config of anything but constants and parameters, or beside rows of tables, in a passthrough session";
+            ClientError::unsupported(format!("{what} is not supported"))
+                .hint("Write SELECT set_config('name', 'value', false) by itself, or SET.")
+        })
     }
 
     fn asker(&self) -> Asker {
@@ -207,7 +223,7 @@ impl Session {
         Ok(Outcome::Rows { fields, rows: rows.into_finish_stream(), verb: "SELECT", count: true })
     }
 
-    async fn set_config(
+    pub(super) async fn set_config(
         &mut self,
         set: &SetConfig,
         values: &Values,

@@ -494,7 +494,7 @@ impl<'a> Walk<'a> {
     fn relation(&self) -> Relation<'_, Reading> {
         let extract =
             if self.settings.old_extract { SqlType::Float8 } else { SqlType::Numeric { scale: None } };
-        let server = Server { extract, utc: self.settings.utc() };
+        let server = Server { extract, utc: self.settings.utc(), iso: self.settings.iso };
         let rows = RowsPerUnit { chosen: self.settings.chosen_rows, otherwise: self.settings.max_rows };
         let of = (self.bindings, &self.ctes, &self.kinds);
         let given = Given::new(&self.stages);

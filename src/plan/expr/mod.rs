@@ -127,7 +127,7 @@ pub(crate) fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
             {
                 return literal(l, Some(&ty.ty), pos);
             }
-            casts::cast(lower(expr, env)?, ty, expr.pos.or(pos), pos)
+            casts::cast(lower(expr, env)?, ty, env.iso(), expr.pos.or(pos), pos)
         }
         ExprKind::Extract { field, expr } => {
             times::extract(field, lower(expr, env)?, env.extract_type(), pos)

@@ -106,6 +106,10 @@ impl Columns for Narrowed<'_, '_> {
         self.scans.extract_type()
     }
 
+    fn iso(&self) -> bool {
+        self.scans.iso()
+    }
+
     fn utc(&self) -> bool {
         self.scans.utc()
     }

@@ -257,6 +257,10 @@ impl Columns for Scans<'_> {
         self.scope.server.extract.clone()
     }
 
+    fn iso(&self) -> bool {
+        self.scope.server.iso
+    }
+
     fn utc(&self) -> bool {
         self.scope.server.utc
     }

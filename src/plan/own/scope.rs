@@ -18,6 +18,8 @@ pub(crate) struct Server {
     pub extract: SqlType,
     /// Moments without a zone are UTC's.
     pub utc: bool,
+    /// Days are shown as ISO writes them.
+    pub iso: bool,
 }
 
 /// The statement around a release, as its relations see it. Numbers that are given out are shared by all of them.

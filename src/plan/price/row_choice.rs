@@ -267,6 +267,10 @@ impl Columns for Counted<'_> {
         SqlType::Float8
     }
 
+    fn iso(&self) -> bool {
+        true
+    }
+
     fn utc(&self) -> bool {
         false
     }

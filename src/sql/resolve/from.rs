@@ -138,7 +138,9 @@ impl Resolver<'_> {
                 index_hints,
             } if with_hints.is_empty() && partitions.is_empty() && index_hints.is_empty() => {
                 if sample.is_some() {
-                    return Err(self.unsupported("TABLESAMPLE", pos));
+                    let hint = "Leave it out: noise is the same over a part of the rows, and larger beside what they add up to. \
+                                What is asked for costs the same.";
+                    return Err(self.unsupported("TABLESAMPLE", pos).hint(hint));
                 }
                 self.relation(name, alias.as_ref(), pos)
             }
@@ -189,6 +191,17 @@ impl Resolver<'_> {
             }
             sp::TableFactor::NestedJoin { table_with_joins, alias: None } => {
                 self.table_with_joins(table_with_joins, before)
+            }
+            // The same as a subquery of all its columns.
+            sp::TableFactor::NestedJoin { table_with_joins, alias: Some(alias) } => {
+                let (from, scope) = self.table_with_joins(table_with_joins, before)?;
+                let mut items = Vec::new();
+                self.star(scope.star(&self.bindings), pos, &mut items)?;
+                let names = items.iter().map(|i| i.name.clone()).collect();
+                let columns = self.alias_columns(alias, names, pos)?;
+                let select = Select { id: self.select_id(), from: vec![from], ..Select::of(items, pos) };
+                let query = Query::of(Body::Select(Box::new(select)));
+                Ok(self.bind(fold(&alias.name), Source::Derived, columns, Some(query), pos))
             }
             _ => Err(self.unsupported("this form of FROM", pos)),
         }

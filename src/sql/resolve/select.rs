@@ -142,7 +142,12 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    fn star(&mut self, columns: Vec<(BindingId, usize)>, pos: Pos, out: &mut Vec<Item>) -> Result<()> {
+    pub(super) fn star(
+        &mut self,
+        columns: Vec<(BindingId, usize)>,
+        pos: Pos,
+        out: &mut Vec<Item>,
+    ) -> Result<()> {
         for (binding, column) in columns {
             self.count_node()?;
             let expr = Expr::new(ExprKind::Column { binding, column }, pos);

@@ -293,6 +293,36 @@ async fn no_relation_of_the_server_is_missing() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
+/// Functions in FROM give a column of their name, or of their alias.
+#[tokio::test(flavor = "multi_thread")]
+async fn functions_of_the_session_have_their_names() {
+    let world = World::new().await;
+    let ada = world.ada().await;
+    let (_db, plain) = plain_postgresql().await;
+    for of in [
+        "current_schema()",
+        "current_database()",
+        "current_schemas(true)",
+        "current_setting('timezone')",
+        "version()",
+        "current_user",
+        "session_user",
+        "current_schema",
+        "current_schema() AS s",
+        "current_database() AS d(e)",
+        "current_user AS u",
+        "pg_backend_pid()",
+        "unnest(current_schemas(true))",
+    ] {
+        let sql = format!("SELECT * FROM {of}");
+        assert_eq!(shape(&ada, &sql).await, shape(&plain, &sql).await, "{sql}");
+        let rows = text(&ada, &sql).await;
+        assert!(!rows.starts_with("42") && !rows.is_empty(), "{sql}: {rows}");
+    }
+    assert_eq!(text(&ada, "SELECT u.current_user FROM current_user u").await, "ada\n");
+    assert!(text(&ada, "SELECT * FROM \"current_user\"").await.starts_with("42P01"));
+}
+
 /// The server's own functions that give rows, called, and whether every role may call them.
 const FUNCTIONS: &str = "
     SELECT format('%s(%s)', p.proname, (SELECT string_agg('NULL', ', ') FROM unnest(p.proargtypes::oid[]))),
