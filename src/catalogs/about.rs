@@ -1,10 +1,24 @@
 //! Subjects of statements: catalogs, tables, or constants.
 
 use sql::names::{fold, parts};
-use sqlparser::ast::{Query, SetExpr, TableFactor, TableWithJoins};
+use sqlparser::ast::{ObjectName, ObjectNamePart, Query, SetExpr, TableFactor, TableWithJoins};
 
 /// The schemas of catalogs.
 pub const SCHEMAS: [&str; 2] = ["pg_catalog", "information_schema"];
+
+/// Functions of SQL's that are called without brackets, in FROM, too.
+const OF_SESSION: [&str; 6] =
+    ["current_catalog", "current_role", "current_schema", "current_user", "session_user", "user"];
+
+/// Whether a name is such a word, and not a relation's in quotes.
+pub fn is_of_session(name: &ObjectName) -> bool {
+    match name.0.as_slice() {
+        [ObjectNamePart::Identifier(ident)] => {
+            ident.quote_style.is_none() && OF_SESSION.contains(&fold(ident).as_str())
+        }
+        _ => false,
+    }
+}
 
 /// Subject of a statement, by the names in its FROM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +68,7 @@ fn look_joins(item: &TableWithJoins, ctes: &mut Vec<String>, found: &mut About) 
                 let parts = parts(name);
                 let catalog = match parts.as_slice() {
                     [name] if ctes.contains(name) => continue,
-                    [name] => name.starts_with("pg_"),
+                    [own] => own.starts_with("pg_") || is_of_session(name),
                     [.., schema, _] => SCHEMAS.contains(&schema.as_str()),
                     [] => false,
                 };

@@ -1,6 +1,6 @@
 //! The sanitised text of each relation, for one policy.
 
-use super::facts::{Facts, Named, notes};
+use super::facts::{Facts, Named, System, notes};
 use super::relations::{BASES, Base};
 use super::scope::Column;
 use super::text::{filled, ident, numbers, string, table, texts};
@@ -73,7 +73,7 @@ pub struct Printed {
     /// The relation shows the session itself.
     pub of_session: bool,
     /// Name, when it is a table.
-    pub table: Option<&'static str>,
+    pub table: Option<String>,
 }
 
 /// What is filled in when a statement is printed.
@@ -82,6 +82,9 @@ const OF_SESSION: [&str; 5] = ["shown", "roles", "settings", "database", "databa
 /// The catalogs of one policy.
 pub struct Catalogs {
     bases: BTreeMap<&'static str, Printed>,
+    /// All relations of the server's own, and its functions that give rows.
+    pub(super) system: BTreeMap<(String, String), System>,
+    pub(super) functions: BTreeMap<String, Option<Vec<(String, String)>>>,
     pub(super) views: BTreeMap<(String, String), Box<Query>>,
     /// Relations that names may stand for: tables, indexes, noisegate's own.
     pub(super) names: Vec<Named>,
@@ -106,7 +109,7 @@ impl Catalogs {
         schemas.dedup();
         let replacements = replacements(policy, &facts, &own, &schemas);
         let bases = BASES.iter().filter_map(|b| Some((b.name, printed(b, &facts, &replacements)?))).collect();
-        let Facts { tables, shown, indexes, constraints, types, .. } = facts;
+        let Facts { tables, shown, indexes, constraints, types, catalogs, functions, .. } = facts;
         let named = |v: &Virtual| Named { oid: v.oid, schema: v.schema.clone(), name: v.name.clone() };
         let copies = |n: &Named| Named { oid: n.oid, schema: n.schema.clone(), name: n.name.clone() };
         let mut names: Vec<Named> = tables.iter().chain(&indexes).map(copies).collect();
@@ -114,6 +117,8 @@ impl Catalogs {
         schemas.push(Own::SCHEMA.to_owned());
         Self {
             bases,
+            system: catalogs,
+            functions,
             views: views(),
             relations: oids(&names),
             types: numbers(types, "oid"),
@@ -223,7 +228,7 @@ fn replacements(
 
 /// A relation's text: its rows that are shown, and those of noisegate's own. None where the server has no such relation.
 fn printed(base: &Base, facts: &Facts, replacements: &[(&'static str, String)]) -> Option<Printed> {
-    let known = facts.columns.get(base.name)?;
+    let known = facts.catalogs.get(&("pg_catalog".to_owned(), base.name.to_owned()))?;
     let items = |spec: &'static str| {
         let item = |part: &'static str| match part.split_once('=') {
             Some((name, text)) => (name.trim(), Some(text.trim())),
@@ -234,13 +239,13 @@ fn printed(base: &Base, facts: &Facts, replacements: &[(&'static str, String)]) 
     let shown = items(base.columns);
     let own = base.own.map(|(from, spec)| (from, items(spec)));
     let (mut columns, mut first, mut second) = (Vec::new(), Vec::new(), Vec::new());
-    for (name, ty) in known {
-        let Some((_, mask)) = shown.iter().find(|(n, _)| n == name) else { continue };
-        // These have no input: where they are shown at all, it is as text.
-        let ty = match ty.as_str() {
-            "pg_node_tree" | "anyarray" | "pg_ndistinct" => "text",
-            "\"char\"" => "\"char\"",
-            ty => ty,
+    for column in &known.columns {
+        let (name, ty) = column;
+        let mask = shown.iter().find(|(n, _)| n == name).map_or(&Some("NULL"), |(_, mask)| mask);
+        // A tree has no input: where one is shown, it is as text.
+        let ty = match (ty.as_str(), mask) {
+            ("pg_node_tree", Some(text)) if *text != "NULL" => "text",
+            (ty, _) => ty,
         };
         let cast = |text: &str| format!("CAST({text} AS {ty})");
         first.push(match mask {
@@ -251,7 +256,7 @@ fn printed(base: &Base, facts: &Facts, replacements: &[(&'static str, String)]) 
             let text = spec.iter().find(|(n, _)| n == name).and_then(|(_, t)| *t);
             second.push(cast(text.unwrap_or("NULL")));
         }
-        columns.push(Column { name: name.clone(), named: ty == "regproc" });
+        columns.push(Column::of(column));
     }
     let mut text = format!(
         "SELECT {} FROM pg_catalog.{} AS x WHERE {}",
@@ -266,7 +271,7 @@ fn printed(base: &Base, facts: &Facts, replacements: &[(&'static str, String)]) 
     let replacement =
         |name: &str| replacements.iter().find(|(n, _)| *n == name).map(|(_, text)| text.clone());
     let text = filled(&text, replacement);
-    let table = (!Base::VIEWS.contains(&base.name)).then_some(base.name);
+    let table = (!known.view).then(|| base.name.to_owned());
     Some(Printed { text, columns, of_session, table })
 }
 

@@ -27,12 +27,26 @@ pub struct Named {
     pub name: String,
 }
 
+/// A relation of `pg_catalog` or `information_schema`.
+pub struct System {
+    /// Names and types of its columns.
+    pub columns: Vec<(String, String)>,
+    /// Whether it is a view: one has no system columns.
+    pub view: bool,
+    /// Whether every role may read something of it.
+    pub readable: bool,
+    /// Columns that not every role may read.
+    pub closed: Vec<String>,
+}
+
 /// The lists.
 pub struct Facts {
     /// `server_version_num`.
     pub version: u32,
-    /// Names and types of the columns of each relation of the server's own `pg_catalog`.
-    pub columns: BTreeMap<String, Vec<(String, String)>>,
+    /// The server's own relations, by schema and name.
+    pub catalogs: BTreeMap<(String, String), System>,
+    /// Columns of the server's own functions that give rows, of those that every role may call; of others None.
+    pub functions: BTreeMap<String, Option<Vec<(String, String)>>>,
     /// Visible tables.
     pub tables: Vec<Named>,
     /// Visible columns of the tables.
@@ -50,8 +64,11 @@ pub struct Facts {
 /// Questions of [`Facts`] to the database: each text gives rows of text.
 pub struct Questions {
     /// In the order in which [`Facts::new`] takes their answers.
-    pub texts: [String; 6],
+    pub texts: [String; QUESTIONS],
 }
+
+/// How many there are.
+pub const QUESTIONS: usize = 7;
 
 /// The tables that there are for analysts: those of randomised reports are not.
 fn for_analysts(policy: &Policy) -> impl Iterator<Item = &policy::Table> {
@@ -87,10 +104,13 @@ impl Questions {
         };
         Self {
             texts: [
-                "SELECT c.relname, a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod)
+                "SELECT n.nspname, c.relname, a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), c.relkind = 'v',
+                        pg_catalog.has_any_column_privilege('public', c.oid, 'SELECT'),
+                        pg_catalog.has_column_privilege('public', c.oid, a.attnum, 'SELECT')
                    FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid
-                  WHERE c.relnamespace = 11 AND c.oid < 16384 AND c.relkind IN ('r', 'v') AND a.attnum > 0
-                    AND NOT a.attisdropped ORDER BY c.oid, a.attnum"
+                   JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+                  WHERE n.nspname IN ('pg_catalog', 'information_schema') AND c.oid < 16384 AND c.relkind IN ('r', 'v')
+                    AND a.attnum > 0 AND NOT a.attisdropped ORDER BY c.oid, a.attnum"
                     .into(),
                 format!("SELECT v.relid, v.attnum, v.attname FROM {visible} AS v ORDER BY v.relid, v.attnum"),
                 format!(
@@ -122,6 +142,16 @@ impl Questions {
                          LATERAL (VALUES (t.typelem), (t.typarray), (t.typbasetype)) AS m(oid) WHERE m.oid <> 0)
                      SELECT used.oid FROM used WHERE used.oid >= 16384 ORDER BY 1"
                 ),
+                // Those that compute from their arguments alone are no catalogs.
+                "SELECT p.proname, COALESCE(p.proargnames[k.n], p.proname), pg_catalog.format_type(k.type, NULL),
+                        pg_catalog.has_function_privilege('public', p.oid, 'EXECUTE')
+                   FROM pg_catalog.pg_proc AS p,
+                        LATERAL ROWS FROM (pg_catalog.unnest(COALESCE(p.proallargtypes, ARRAY[p.prorettype])))
+                            WITH ORDINALITY AS k(type, n)
+                  WHERE p.pronamespace = 11 AND p.oid < 16384 AND p.proretset AND p.provolatile <> 'i'
+                    AND pg_catalog.starts_with(p.proname::pg_catalog.text, 'pg_') AND COALESCE(p.proargmodes[k.n], 'o') IN ('o', 't')
+                  ORDER BY p.oid, k.n"
+                    .into(),
             ],
         }
     }
@@ -129,13 +159,29 @@ impl Questions {
 
 impl Facts {
     /// From the answers to [`Questions`].
-    pub fn new(policy: &Policy, version: u32, answers: [Rows; 6]) -> Self {
-        let [columns, shown, indexes, constraints, defaults, types] = answers;
-        let mut known: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
+    pub fn new(policy: &Policy, version: u32, answers: [Rows; QUESTIONS]) -> Self {
+        let [columns, shown, indexes, constraints, defaults, types, calls] = answers;
+        let mut catalogs: BTreeMap<(String, String), System> = BTreeMap::new();
         for row in columns {
-            if let [Some(relation), Some(column), Some(ty)] = row.as_slice() {
-                known.entry(relation.clone()).or_default().push((column.clone(), ty.clone()));
+            let [Some(schema), Some(name), Some(column), Some(ty), Some(view), Some(readable), Some(open)] =
+                row.as_slice()
+            else {
+                continue;
+            };
+            let (view, readable) = (view == "t", readable == "t");
+            let new = || System { columns: Vec::new(), view, readable, closed: Vec::new() };
+            let system = catalogs.entry((schema.clone(), name.clone())).or_insert_with(new);
+            if open != "t" {
+                system.closed.push(column.clone());
             }
+            system.columns.push((column.clone(), without_lookup(ty)));
+        }
+        let mut functions: BTreeMap<String, Option<Vec<(String, String)>>> = BTreeMap::new();
+        for row in calls {
+            let [Some(function), Some(column), Some(ty), Some(callable)] = row.as_slice() else { continue };
+            let columns =
+                functions.entry(function.clone()).or_insert_with(|| (callable == "t").then(Vec::new));
+            columns.iter_mut().for_each(|c| c.push((column.clone(), without_lookup(ty))));
         }
         let tables = for_analysts(policy).map(|t| Named {
             oid: t.oid,
@@ -144,7 +190,8 @@ impl Facts {
         });
         let mut facts = Self {
             version,
-            columns: known,
+            catalogs,
+            functions,
             tables: tables.collect(),
             shown: Vec::new(),
             indexes: indexes.iter().filter_map(|r| named(r)).collect(),
@@ -160,6 +207,12 @@ impl Facts {
         }
         facts
     }
+}
+
+/// Arrays of names that are looked up are arrays of OIDs: nothing is compared with a literal whose reading tells which names
+/// there are. Single ones are, within a statement ([`super::scope::Column::named`]).
+fn without_lookup(ty: &str) -> String {
+    if ty.starts_with("reg") && ty.ends_with("[]") { "oid[]".into() } else { ty.to_owned() }
 }
 
 fn oids(rows: &Rows) -> Vec<u32> {

@@ -124,6 +124,13 @@ pub const COLUMNS: &[(&str, &[&str])] = &[
     ("aclexplode", &["grantor", "grantee", "privilege_type", "is_grantable"]),
 ];
 
+/// Functions whose rows are those of a relation of `pg_catalog`; others of the server's own give none.
+pub const BEHIND: &[(&str, &str)] = &[
+    ("pg_show_all_settings", "pg_settings"),
+    ("pg_timezone_names", "pg_timezone_names"),
+    ("pg_timezone_abbrevs", "pg_timezone_abbrevs"),
+];
+
 /// Kind of a template's argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arg {

@@ -1,9 +1,9 @@
 //! The table of catalog relations: which columns a client sees of each, and what stands there instead of a value that
 //! moves with rows, holds code, or names what the policy does not show.
 //!
-//! A relation or a column that is not here does not exist. Objects of the server's own have OIDs below 16384
-//! (`FirstNormalObjectId`); of all others only those are shown that are among the policy's facts, by lists of their OIDs.
-//! Texts in braces are the lists, see [`super::base`].
+//! A relation that is not here has all its columns and no rows, whichever the server has; a column that is not here is
+//! NULL. Objects of the server's own have OIDs below 16384 (`FirstNormalObjectId`); of all others only those are shown
+//! that are among the policy's facts, by lists of their OIDs. Texts in braces are the lists, see [`super::base`].
 
 /// A relation of `pg_catalog`, as it is shown.
 pub struct Base {
@@ -12,7 +12,7 @@ pub struct Base {
     /// Condition of the rows of `x` that are shown.
     pub filter: &'static str,
     /// `column` as it is, or `column = text that stands there`, parted by semicolons. Columns that the server's version
-    /// does not have are left out.
+    /// does not have are left out, and those that only the server has are NULL.
     pub columns: &'static str,
     /// Rows of noisegate's own relations: FROM, and columns as above. Columns that are not named
     /// are NULL.
@@ -23,23 +23,9 @@ const fn base(name: &'static str, filter: &'static str, columns: &'static str) -
     Base { name, filter, columns, own: None }
 }
 
-impl Base {
-    /// Views of PostgreSQL's, which have no system columns.
-    pub const VIEWS: &[&str] = &[
-        "pg_locks",
-        "pg_policies",
-        "pg_roles",
-        "pg_rules",
-        "pg_sequences",
-        "pg_settings",
-        "pg_stat_activity",
-        "pg_user",
-    ];
-}
-
 /// Objects of the server's own.
 const BUILT_IN: &str = "x.oid < 16384";
-/// Nothing: what these hold is code, moves with rows, or belongs to nobody here.
+/// Nothing but rows of ours.
 const NONE: &str = "false";
 
 /// All of them.
@@ -210,7 +196,6 @@ pub const BASES: &[Base] = &[
             usebypassrls = false; passwd = '********'",
         )),
     },
-    base("pg_auth_members", NONE, "oid; roleid; member; grantor; admin_option; inherit_option; set_option"),
     base("pg_tablespace", BUILT_IN, "oid; spcname; spcowner = 10; spcacl = NULL; spcoptions = NULL"),
     base(
         "pg_extension",
@@ -227,6 +212,21 @@ pub const BASES: &[Base] = &[
         BUILT_IN,
         "oid; opcmethod; opcname; opcnamespace; opcowner = 10; opcfamily; opcintype; opcdefault; opckeytype",
     ),
+    base("pg_aggregate", "x.aggfnoid::pg_catalog.oid < 16384", "aggfnoid; aggkind; aggnumdirectargs; aggtransfn; aggfinalfn; aggcombinefn;
+            aggserialfn; aggdeserialfn; aggmtransfn; aggminvtransfn; aggmfinalfn; aggfinalextra; aggmfinalextra;
+            aggfinalmodify; aggmfinalmodify; aggsortop; aggtranstype; aggtransspace; aggmtranstype; aggmtransspace;
+            agginitval; aggminitval"),
+    base("pg_amop", BUILT_IN, "oid; amopfamily; amoplefttype; amoprighttype; amopstrategy; amoppurpose; amopopr; amopmethod;
+            amopsortfamily"),
+    base("pg_amproc", BUILT_IN, "oid; amprocfamily; amproclefttype; amprocrighttype; amprocnum; amproc"),
+    base("pg_conversion", BUILT_IN, "oid; conname; connamespace; conowner = 10; conforencoding; contoencoding; conproc; condefault"),
+    base("pg_ts_parser", BUILT_IN, "oid; prsname; prsnamespace; prsstart; prstoken; prsend; prsheadline; prslextype"),
+    base("pg_ts_template", BUILT_IN, "oid; tmplname; tmplnamespace; tmplinit; tmpllexize"),
+    base("pg_ts_dict", BUILT_IN, "oid; dictname; dictnamespace; dictowner = 10; dicttemplate; dictinitoption"),
+    base("pg_ts_config", BUILT_IN, "oid; cfgname; cfgnamespace; cfgowner = 10; cfgparser"),
+    base("pg_ts_config_map", "x.mapcfg < 16384", "mapcfg; maptokentype; mapseqno; mapdict"),
+    base("pg_timezone_names", "true", "name; abbrev; utc_offset; is_dst"),
+    base("pg_timezone_abbrevs", "true", "abbrev; utc_offset; is_dst"),
     base("pg_opfamily", BUILT_IN, "oid; opfmethod; opfname; opfnamespace; opfowner = 10"),
     base(
         "pg_operator",
@@ -235,7 +235,6 @@ pub const BASES: &[Base] = &[
             oprcom; oprnegate; oprcode; oprrest; oprjoin",
     ),
     base("pg_cast", BUILT_IN, "oid; castsource; casttarget; castfunc; castcontext; castmethod"),
-    base("pg_inherits", NONE, "inhrelid; inhparent; inhseqno; inhdetachpending"),
     // Between keys and the indexes that keep them (2606 is pg_constraint, 1259 pg_class).
     base(
         "pg_depend",
@@ -243,65 +242,6 @@ pub const BASES: &[Base] = &[
             OR (x.classid = 1259 AND x.objid = ANY({indexes}) AND x.refclassid = 2606
                 AND x.refobjid = ANY({constraints}))",
         "classid; objid; objsubid; refclassid; refobjid; refobjsubid; deptype",
-    ),
-    base("pg_shdescription", NONE, "objoid; classoid; description"),
-    base(
-        "pg_sequence",
-        NONE,
-        "seqrelid; seqtypid; seqstart; seqincrement; seqmax; seqmin; seqcache; seqcycle",
-    ),
-    base(
-        "pg_sequences",
-        NONE,
-        "schemaname; sequencename; sequenceowner; data_type; start_value; min_value; max_value; increment_by; cycle;
-            cache_size; last_value",
-    ),
-    base(
-        "pg_trigger",
-        NONE,
-        "oid; tgrelid; tgparentid; tgname; tgfoid; tgtype; tgenabled; tgisinternal; tgconstrrelid; tgconstrindid;
-            tgconstraint; tgdeferrable; tginitdeferred; tgnargs; tgattr; tgqual = NULL; tgoldtable; tgnewtable",
-    ),
-    base(
-        "pg_rewrite",
-        NONE,
-        "oid; rulename; ev_class; ev_type; ev_enabled; is_instead; ev_qual = NULL; ev_action = NULL",
-    ),
-    base("pg_rules", NONE, "schemaname; tablename; rulename; definition"),
-    base(
-        "pg_policy",
-        NONE,
-        "oid; polname; polrelid; polcmd; polpermissive; polroles; polqual = NULL; polwithcheck = NULL",
-    ),
-    base("pg_policies", NONE, "schemaname; tablename; policyname; permissive; roles; cmd; qual; with_check"),
-    base(
-        "pg_publication",
-        NONE,
-        "oid; pubname; pubowner; puballtables; pubinsert; pubupdate; pubdelete; pubtruncate; pubviaroot",
-    ),
-    base("pg_publication_namespace", NONE, "oid; pnpubid; pnnspid"),
-    base("pg_publication_rel", NONE, "oid; prpubid; prrelid; prqual = NULL; prattrs"),
-    base(
-        "pg_statistic_ext",
-        NONE,
-        "oid; stxrelid; stxname; stxnamespace; stxowner; stxstattarget; stxkeys; stxkind; stxexprs = NULL",
-    ),
-    base("pg_event_trigger", NONE, "oid; evtname; evtevent; evtowner; evtfoid; evtenabled; evttags"),
-    base("pg_foreign_server", NONE, "oid; srvname; srvowner; srvfdw; srvtype; srvversion; srvacl; srvoptions"),
-    base("pg_foreign_data_wrapper", NONE, "oid; fdwname; fdwowner; fdwhandler; fdwvalidator; fdwacl; fdwoptions"),
-    base("pg_foreign_table", NONE, "ftrelid; ftserver; ftoptions"),
-    base("pg_default_acl", NONE, "oid; defaclrole; defaclnamespace; defaclobjtype; defaclacl"),
-    base("pg_db_role_setting", NONE, "setdatabase; setrole; setconfig"),
-    base("pg_largeobject_metadata", NONE, "oid; lomowner; lomacl"),
-    base(
-        "pg_stat_activity",
-        NONE,
-        "datid; datname; pid; usesysid; usename; application_name; state; query",
-    ),
-    base(
-        "pg_locks",
-        NONE,
-        "locktype; database; relation; pid; mode; granted",
     ),
 ];
 

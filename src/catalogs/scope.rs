@@ -5,11 +5,16 @@
 pub struct Column {
     /// Name of the column.
     pub name: String,
-    /// Values are shown as names (`regproc`).
+    /// Values are shown as names (`regproc` and its kin).
     pub named: bool,
 }
 
 impl Column {
+    /// A column of a catalog.
+    pub fn of((name, ty): &(String, String)) -> Self {
+        Self { name: name.clone(), named: ty.starts_with("reg") && !ty.ends_with("[]") }
+    }
+
     /// A column of an ordinary type.
     pub fn plain(name: impl Into<String>) -> Self {
         Self { name: name.into(), named: false }
@@ -24,7 +29,7 @@ pub struct Relation {
     /// Columns of the relation.
     pub columns: Vec<Column>,
     /// The table of `pg_catalog` that it is: one has a `tableoid`, beside the columns that a star gives.
-    pub table: Option<&'static str>,
+    pub table: Option<String>,
 }
 
 /// A common table expression.

@@ -25,15 +25,29 @@ SELECT n.nspname AS schemaname, c.relname AS tablename, i.relname AS indexname, 
   JOIN pg_catalog.pg_class i ON i.oid = x.indexrelid LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
  WHERE c.relkind IN ('r', 'm', 'p') AND i.relkind IN ('i', 'I')
 
---= pg_catalog.pg_stat_user_tables
-SELECT c.oid AS relid, n.nspname AS schemaname, c.relname AS relname, 0::int8 AS seq_scan, 0::int8 AS seq_tup_read,
-       0::int8 AS idx_scan, 0::int8 AS idx_tup_fetch, 0::int8 AS n_tup_ins, 0::int8 AS n_tup_upd, 0::int8 AS n_tup_del,
-       0::int8 AS n_tup_hot_upd, 0::int8 AS n_live_tup, 0::int8 AS n_dead_tup, 0::int8 AS n_mod_since_analyze,
-       0::int8 AS n_ins_since_vacuum, NULL::timestamptz AS last_vacuum, NULL::timestamptz AS last_autovacuum,
-       NULL::timestamptz AS last_analyze, NULL::timestamptz AS last_autoanalyze, 0::int8 AS vacuum_count,
-       0::int8 AS autovacuum_count, 0::int8 AS analyze_count, 0::int8 AS autoanalyze_count
+--= pg_catalog.pg_stat_all_tables
+SELECT c.oid AS relid, n.nspname AS schemaname, c.relname AS relname, 0 AS seq_scan, 0 AS seq_tup_read, 0 AS idx_scan,
+       0 AS idx_tup_fetch, 0 AS n_tup_ins, 0 AS n_tup_upd, 0 AS n_tup_del, 0 AS n_tup_hot_upd, 0 AS n_tup_newpage_upd,
+       0 AS n_live_tup, 0 AS n_dead_tup, 0 AS n_mod_since_analyze, 0 AS n_ins_since_vacuum, 0 AS vacuum_count,
+       0 AS autovacuum_count, 0 AS analyze_count, 0 AS autoanalyze_count
   FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
- WHERE c.relkind IN ('r', 'm', 'p') AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
+ WHERE c.relkind IN ('r', 'm', 'p')
+
+--= pg_catalog.pg_stat_user_tables
+SELECT * FROM pg_catalog.pg_stat_all_tables s WHERE s.schemaname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
+
+--= pg_catalog.pg_stat_sys_tables
+SELECT * FROM pg_catalog.pg_stat_all_tables s WHERE s.schemaname IN ('pg_catalog', 'information_schema', 'pg_toast')
+
+--= pg_catalog.pg_statio_all_tables
+SELECT c.oid AS relid, n.nspname AS schemaname, c.relname AS relname, 0 AS heap_blks_read, 0 AS heap_blks_hit,
+       0 AS idx_blks_read, 0 AS idx_blks_hit, 0 AS toast_blks_read, 0 AS toast_blks_hit, 0 AS tidx_blks_read,
+       0 AS tidx_blks_hit
+  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+ WHERE c.relkind IN ('r', 'm')
+
+--= pg_catalog.pg_statio_user_tables
+SELECT * FROM pg_catalog.pg_statio_all_tables s WHERE s.schemaname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
 
 --= information_schema.schemata
 SELECT current_database() AS catalog_name, n.nspname AS schema_name, pg_get_userbyid(n.nspowner) AS schema_owner,
@@ -150,19 +164,3 @@ SELECT NULL::name AS character_set_catalog, NULL::name AS character_set_schema, 
        'UCS'::name AS character_repertoire, 'UTF8'::name AS form_of_use, current_database() AS default_collate_catalog,
        'pg_catalog'::name AS default_collate_schema, NULL::name AS default_collate_name
 
---= information_schema.routines
-SELECT current_database() AS specific_catalog, n.nspname AS specific_schema, p.proname AS specific_name,
-       current_database() AS routine_catalog, n.nspname AS routine_schema, p.proname AS routine_name,
-       'FUNCTION'::varchar AS routine_type, NULL::varchar AS data_type, NULL::varchar AS routine_definition
-  FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace WHERE false
-
---= information_schema.sequences
-SELECT current_database() AS sequence_catalog, n.nspname AS sequence_schema, c.relname AS sequence_name,
-       NULL::varchar AS data_type, NULL::varchar AS start_value, NULL::varchar AS minimum_value,
-       NULL::varchar AS maximum_value, NULL::varchar AS increment, NULL::varchar AS cycle_option
-  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE false
-
---= information_schema.triggers
-SELECT current_database() AS trigger_catalog, n.nspname AS trigger_schema, c.relname AS trigger_name,
-       NULL::varchar AS event_manipulation, n.nspname AS event_object_schema, c.relname AS event_object_table
-  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE false

@@ -1,7 +1,7 @@
 //! Public domains as text: constants, series, and values of public tables.
 
 use super::{alias, ident, number, scalar, string, table};
-use plan::expr::domain::{Domain, Image};
+use plan::expr::domain::{Domain, Image, Tuple, TuplesOf};
 use plan::expr::print::{ZONE, float, in_zone, moment};
 use plan::expr::{Scalar, StandIn, VALUE};
 use plan::release::Release;
@@ -20,15 +20,83 @@ pub(super) fn unzoned(release: &Release, policy: &Policy) -> String {
     let mut from = Vec::new();
     for (i, k) in release.keys.iter().enumerate() {
         let Some((domain, with_null)) = &k.domain else { continue };
-        select.push(format!("x{i}.{VALUE} AS k{i}"));
-        from.push(format!("({}) AS x{i}({VALUE})", of(domain, k.scalar.ty(), *with_null, "", policy)));
+        let (place, column) = place(release, i);
+        select.push(format!("x{place}.{column} AS k{i}"));
+        match domain {
+            Domain::Tuple { at: 1.., .. } => {}
+            Domain::Tuple { tuple, .. } => {
+                let columns: Vec<String> = (0..tuple.of.len()).map(column_of).collect();
+                from.push(format!("({}) AS x{i}({})", tuples(tuple, policy), columns.join(", ")));
+            }
+            domain => {
+                from.push(format!(
+                    "({}) AS x{i}({VALUE})",
+                    of(domain, k.scalar.ty(), *with_null, "", policy)
+                ));
+            }
+        }
     }
     format!(
         "SELECT {} FROM {}{}",
         select.join(", "),
         from.join(" CROSS JOIN "),
-        conditions(&release.only, None)
+        conditions(&over_tuples(release), None)
     )
+}
+
+/// The column of a place in tuples.
+fn column_of(at: usize) -> String {
+    if at == 0 { VALUE.to_owned() } else { format!("{VALUE}{at}") }
+}
+
+/// The relation that has a key's values, by the place of the key that it is named for, and the column.
+fn place(release: &Release, key: usize) -> (usize, String) {
+    let Some((Domain::Tuple { tuple, at }, _)) = release.keys.get(key).and_then(|k| k.domain.as_ref()) else {
+        return (key, VALUE.to_owned());
+    };
+    let first = release
+        .keys
+        .iter()
+        .position(|k| matches!(&k.domain, Some((Domain::Tuple { tuple: of, at: 0 }, _)) if of == tuple));
+    (first.unwrap_or(key), column_of(*at))
+}
+
+/// The conditions over keys, over the columns that hold their values.
+fn over_tuples(release: &Release) -> Vec<Scalar> {
+    let stands: Vec<(Scalar, Scalar)> = release
+        .keys
+        .iter()
+        .enumerate()
+        .map(|(i, k)| {
+            let (place, column) = place(release, i);
+            let of = StandIn::Key(place).binding();
+            (k.scalar.stand_in(StandIn::Key(i).binding()), k.scalar.stand_in_as(of, &column))
+        })
+        .collect();
+    if stands.iter().all(|(a, b)| a == b) {
+        return release.only.clone();
+    }
+    let given: Vec<(&Scalar, Scalar)> = stands.iter().map(|(a, b)| (a, b.clone())).collect();
+    // A condition that were left out would leave groups more.
+    release.only.iter().filter_map(|c| c.over(&given)).collect()
+}
+
+/// Tuples, each once.
+fn tuples(tuple: &Tuple, policy: &Policy) -> String {
+    let values: Vec<String> = tuple.of.iter().map(|s| scalar::key(s, false)).collect();
+    let (from, null) = match &tuple.from {
+        TuplesOf::Rows { table: t, binding, null } => {
+            let from = policy.tables.get(*t).map(table).unwrap_or_default();
+            (format!("{from} AS {}", alias(*binding)), *null)
+        }
+        TuplesOf::Base(b) => {
+            let rows = of(&b.domain, &b.ty, b.null, "0", policy);
+            (format!("({rows}) AS {}({VALUE})", alias(StandIn::Base(0).binding())), false)
+        }
+    };
+    let nulls: Vec<String> = tuple.of.iter().map(|s| format!("NULL::{}", s.ty().sql_name())).collect();
+    let null = if null { format!(" UNION SELECT {}", nulls.join(", ")) } else { String::new() };
+    format!("SELECT DISTINCT {} FROM {from}{}{null}", values.join(", "), conditions(&tuple.only, None))
 }
 
 /// ` WHERE …`
@@ -146,5 +214,7 @@ fn values(domain: &Domain, ty: &SqlType, n: &str, policy: &Policy) -> String {
             )
         }
         Domain::Image(of) => image(of, policy),
+        // Tuples are relations of their own.
+        Domain::Tuple { .. } => format!("SELECT DISTINCT NULL::{name} WHERE false"),
     }
 }

@@ -2,8 +2,8 @@
 //! above a bound. The kernel knows these texts to the letter.
 
 use plan::bound::bounding::{MOST_ROWS, Norm, STEPS};
-use plan::bound::profiled::Own;
 use plan::expr::GridValue;
+use plan::profiled::Own;
 
 /// A sum in `steps` of its grid, of a unit of which `n` rows count as `most`, where there are more.
 pub(super) fn scaled(s: &GridValue, sum: &str, n: &str, most: u32, steps: u32) -> String {

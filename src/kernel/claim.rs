@@ -23,8 +23,7 @@ pub struct Claim {
     /// The most groups that one unit can touch; [`u64::MAX`] when nothing bounds them.
     pub l0: u64,
     /// The groups that come back, and their order, have nothing to do with private rows. Where they
-    /// do, and no units are counted either, nothing but the integers may be looked at, of groups
-    /// that are known from elsewhere.
+    /// do, and no units are counted either, only the integers may be looked at, of groups known from elsewhere.
     pub public: bool,
     /// All tables of the policy that it reads, by their places: budgets by table, and what is checked of the schema, are of these.
     pub tables: BTreeSet<usize>,

@@ -98,8 +98,7 @@ impl Scans<'_> {
     }
 }
 
-/// Whether a constant is read the same in every session: `2024-01-31`, `2024-01-31 08:30:00`, with an offset where the type
-/// has one, and BC behind.
+/// Whether a constant is read the same in every session: `2024-01-31`, `2024-01-31 08:30:00`, with an offset of its type, and BC.
 fn is_spelled(text: &str, ty: &SqlType) -> bool {
     let day = behind(text.strip_suffix(" BC").unwrap_or(text), DAYS);
     let clocked = day.and_then(|rest| rest.strip_prefix([' ', 'T'])).and_then(clock);

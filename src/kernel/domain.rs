@@ -1,5 +1,6 @@
 //! Public domains: constants and values of public tables, what expressions make of them, and conditions over both; each
-//! combination of keys once.
+//! combination of keys once. Sets that have each tuple once have a product that has each once, where all columns of all
+//! sets are shown: a row meets one combination at most, whether values come together or each with each.
 
 use super::facts::{Column, Key, Rows, Scans, Source, compared_exactly, sides};
 use grammar::tree::*;
@@ -9,46 +10,53 @@ use schema::SqlType;
 
 /// A domain that was read.
 pub(crate) struct Domain {
-    /// The types of its columns, which are k0, k1, …, and whether NULL is listed.
-    keys: Vec<(Option<SqlType>, bool)>,
+    /// Places and types of its columns, which are k0, k1, …, and whether NULL is listed: in tuples any value may be.
+    keys: Vec<(usize, Option<SqlType>, bool)>,
     /// The most rows, if the text lists them.
     pub size: Option<u64>,
 }
 
-/// `SELECT x0.k AS k0, … FROM (…) AS x0(k) CROSS JOIN …`
+/// `SELECT x0.k AS k0, x0.k1 AS k1, … FROM (…) AS x0(k, k1) CROSS JOIN …`
 pub(crate) fn domain(select: &Select, policy: &Policy) -> Result<Domain> {
     let mut out = Domain { keys: Vec::new(), size: Some(1) };
     let mut shown = Scans::of_domain(policy);
     let inner = |kind| kind == Kind::Inner;
     let (scans, on) = select.from.as_ref().map(|tree| sides(tree, inner)).unwrap_or_default();
-    for (i, ((item, name), scan)) in select.items.iter().zip(&scans).enumerate() {
+    let told = "a domain whose values could come twice, or out of order";
+    for scan in &scans {
         let Tree::Scan(Scan { name: of, columns, of: Relation::Set(set) }) = scan else {
             return refuse("a domain of an unknown kind", scan);
         };
-        let own = item.column().is_some_and(|c| c.0 == *of && *columns == [c.1.clone()]);
-        // UNION and DISTINCT give each value once.
+        // UNION and DISTINCT give each tuple once, and all columns of it are shown.
         let once = match set {
             Set::Op(op, _) => *op == "UNION",
             Set::Select(select) => select.distinct,
             Set::Values(_) => false,
         };
-        let told = own && once && *name == format!("k{i}");
-        ensure(told, "a domain whose values could come twice, or out of order", item)?;
         let rows = Scans::of_domain(policy).set(set)?;
-        let ([(_, column)], true) = (rows.columns.as_slice(), rows.units.is_empty()) else {
-            return refuse("a domain of several columns, or of a private table", set);
-        };
-        let ty = column.ty.clone();
+        let public = rows.units.is_empty() && rows.columns.len() == columns.len();
+        ensure(public, "a domain of other columns, or of a private table", set)?;
+        ensure(once, told, set)?;
         out.size = out.size.zip(listed(set)).and_then(|(a, b)| a.checked_mul(b));
-        let columns = columns.iter().map(|c| (c.clone(), Column::of(ty.clone()))).collect();
-        shown.add(of, Source::Rows(Rows { columns, ..Rows::default() }))?;
         let null = |s: &Set| matches!(s, Set::Select(s) if matches!(s.items.as_slice(), [(Expr::Cast(x, _), _)] if **x == Expr::Null));
-        out.keys.push((ty, matches!(set, Set::Op(_, list) if list.last().is_some_and(null))));
+        let null = columns.len() > 1 || matches!(set, Set::Op(_, list) if list.last().is_some_and(null));
+        let mut typed = Vec::new();
+        for (own, (_, column)) in columns.iter().zip(&rows.columns) {
+            let shows = |(i, (item, name)): &(usize, &(Expr, String))| {
+                item.column().is_some_and(|c| c.0 == *of && c.1 == *own) && *name == format!("k{i}")
+            };
+            let place = select.items.iter().enumerate().find(shows).map_or(usize::MAX, |(i, _)| i);
+            out.keys.push((place, column.ty.clone(), null));
+            typed.push((own.clone(), Column::of(column.ty.clone())));
+        }
+        shown.add(of, Source::Rows(Rows { columns: typed, ..Rows::default() }))?;
     }
+    // Each item is one column of one set, and has the name of its place.
+    out.keys.sort_by_key(|k| k.0);
+    ensure(out.keys.iter().map(|k| k.0).eq(0..select.items.len()), told, select)?;
     // No rows are around the conditions, so that they hold no subquery: they look at the domain's own columns.
     select.filter.iter().try_for_each(|e| shown.walk(e, None))?;
-    let all = select.is_plain() && select.items.len() == scans.len() && on.is_empty();
-    ensure(all, "a domain with parts that no column shows", select)?;
+    ensure(select.is_plain() && on.is_empty(), "a domain with parts that no column shows", select)?;
     Ok(out)
 }
 
@@ -74,11 +82,10 @@ impl Domain {
     /// The condition that joins keys of these types with it: NULL meets NULL where it is listed.
     pub fn joins(&self, of: &str, keys: &[Key]) -> Result<String> {
         // Converted to another type, two rows of the domain could be one.
-        let exact =
-            |(k, (ty, _)): (&Key, &(Option<_>, _))| compared_exactly(k.column.ty.as_ref(), ty.as_ref());
-        let all = keys.len() == self.keys.len() && keys.iter().zip(&self.keys).all(exact);
+        let same = |(k, d): (&Key, &(_, Option<_>, _))| compared_exactly(k.column.ty.as_ref(), d.1.as_ref());
+        let all = keys.len() == self.keys.len() && keys.iter().zip(&self.keys).all(same);
         ensure(all, "a join with a domain by something else than its keys, of one type", of)?;
-        Ok(same_keys(of, "d", self.keys.iter().map(|(ty, null)| (ty.as_ref(), *null))))
+        Ok(same_keys(of, "d", self.keys.iter().map(|(_, ty, null)| (ty.as_ref(), *null))))
     }
 }
 

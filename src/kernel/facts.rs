@@ -101,8 +101,7 @@ pub(crate) fn is_exact(t: &SqlType) -> bool {
     t.is_integer() || matches!(t, SqlType::Numeric { .. })
 }
 
-/// Whether `=` between the two compares the values themselves: neither is converted to a type in which different values
-/// of it are one.
+/// Whether `=` between the two compares the values themselves: neither is converted to a type in which some of it are one.
 pub(crate) fn compared_exactly(a: Option<&SqlType>, b: Option<&SqlType>) -> bool {
     let Some((a, b)) = a.zip(b) else { return false };
     let known = !matches!(a, SqlType::Other { .. });
@@ -131,8 +130,7 @@ pub(crate) struct Column {
     pub count: bool,
     /// The column is a unit's share in a group: a count or a sum that the stage before scaled.
     pub share: Option<Share>,
-    /// The most that one row changes the column by, which adds up integers of rows; and whether
-    /// none lowers it.
+    /// The most that one row changes a column by that adds up integers of rows, and whether none lowers it.
     pub row: Option<(u128, bool)>,
     /// Whether its bytes follow from rows of the unit.
     pub form: Form,

@@ -7,8 +7,7 @@
 //! (`stages`, `sums`, `weights`), domains must be public (`domain`). What is not understood is refused.
 //!
 //! Neighbouring databases differ by all rows of one unit in all private tables; public tables are the same, and so are
-//! rows of nobody, whose unit is NULL or whose path leads nowhere. That a text fails on chosen rows, or takes long, is not
-//! looked at.
+//! rows of nobody, whose unit is NULL or whose path leads nowhere. Whether a text fails on chosen rows is not looked at.
 
 mod claim;
 mod clocks;

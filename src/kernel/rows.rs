@@ -394,8 +394,7 @@ impl<'p> Scans<'p> {
         Ok(out)
     }
 
-    /// What an item looks at. Aggregates of groups look at rows of one unit, since that is among the keys; windows do where
-    /// they are partitioned by it.
+    /// What an item looks at: aggregates of groups at rows of one unit, which is among the keys, windows by their partition.
     fn over_several<'e>(&self, e: &'e Expr, grouped: bool, part: &Part) -> Result<Vec<&'e Expr>> {
         let bare = uncast(e);
         let args = |call: &'e Expr, lists: &[&[&str]]| match call {

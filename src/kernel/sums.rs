@@ -71,8 +71,7 @@ fn of_each((n, rises): (u128, bool), over: &Over<'_>) -> Option<Part> {
     Some(part.rising(rises))
 }
 
-/// A multiple of a unit's share: the share itself, or a value that is clamped to ±(share · n), cast to an integer type or a
-/// numeric that is rounded. Gives n.
+/// A multiple n of a unit's share: the share itself, or a value that is clamped to ±(share · n), as a whole number.
 fn shared(value: &Expr, scans: &Scans<'_>) -> Option<(u128, Share)> {
     let share = |e: &Expr| e.column().and_then(|c| scans.column(c)).and_then(|c| c.share);
     let times = |e: &Expr| {

@@ -51,6 +51,7 @@ pub mod normalise;
 mod own;
 mod planned;
 pub mod price;
+pub mod profiled;
 pub mod quantile_ends;
 pub mod reach;
 mod refusals;

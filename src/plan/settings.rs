@@ -31,6 +31,8 @@ pub struct Settings {
     pub question: bool,
     /// The session's time zone, by a name that `timezone` knows: a moment that is written without a zone is one of it.
     pub zone: String,
+    /// The session shows days as ISO writes them.
+    pub iso: bool,
     /// The noise that the session asks for.
     pub mechanism: dp::Preference,
     /// Ends of intervals around quantiles.
@@ -57,6 +59,7 @@ impl Settings {
             old_extract: false,
             question: false,
             zone: UTC.into(),
+            iso: true,
             mechanism: dp::Preference::Auto,
             ends: Ends::default(),
             round: false,

@@ -400,6 +400,7 @@ fn table(
         columns,
         hidden,
         keys,
+        foreign_keys: r.foreign_keys.clone(),
         proven_rows,
         published: t.public_view.is_some(),
         collected: false,

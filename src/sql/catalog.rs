@@ -45,6 +45,11 @@ pub trait Catalog {
         Vec::new()
     }
 
+    /// The database, as it is called by whoever names a table with it.
+    fn database(&self) -> Option<&str> {
+        None
+    }
+
     /// What names within views stand for, where that is something else: a view means the same to everybody.
     fn of_views(&self) -> Option<&dyn Catalog> {
         None
@@ -57,6 +62,8 @@ pub struct InPath<'p> {
     pub policy: &'p policy::Policy,
     /// Schemas, in order.
     pub path: Vec<String>,
+    /// The database that the session is connected to.
+    pub database: &'p str,
     /// Form in which estimates are asked for.
     pub estimates: Estimates,
 }
@@ -101,6 +108,10 @@ impl Catalog for InPath<'_> {
         let views = self.policy.views.iter().filter(|v| v.name == name).map(|_| policy::View::SCHEMA);
         let schemas = tables.map(|t| t.schema.as_str()).chain(views);
         schemas.map(|s| format!("{}.{}", written(s), written(name))).collect()
+    }
+
+    fn database(&self) -> Option<&str> {
+        Some(self.database)
     }
 
     fn of_views(&self) -> Option<&dyn Catalog> {

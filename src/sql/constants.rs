@@ -126,10 +126,28 @@ impl Visitor<'_> {
             | ExprKind::Extract { .. }
             | ExprKind::Call { .. }
             | ExprKind::Any { .. } => value,
+            // As the session is set, which PostgreSQL knows.
+            ExprKind::Cast { expr, ty } if ty.ty.is_datetime() && is_read_by_settings(expr) => value,
             ExprKind::Interval(_) | ExprKind::Cast { .. } => Class::Typed,
             _ => Class::Plain,
         }
     }
+}
+
+/// Whether it is the text of a moment that styles or names of zones decide about. All read alike what begins with a year of
+/// four digits, its month and day, and goes on with nothing but a time of day and an offset.
+pub fn is_read_by_settings(e: &Expr) -> bool {
+    let ExprKind::Literal(Literal::String(text)) = &e.kind else { return false };
+    let shape: String = text.trim().chars().map(|c| if c.is_ascii_digit() { '9' } else { c }).collect();
+    let (day, clock) = shape.split_once([' ', 'T']).map_or((shape.as_str(), None), |(d, c)| (d, Some(c)));
+    let day = matches!(day, "9999-99-99" | "9999-9-99" | "9999-99-9" | "9999-9-9");
+    let clock = clock.is_none_or(|clock| {
+        let offset = clock.strip_prefix("99:99").map(|r| r.strip_prefix(":99").unwrap_or(r));
+        let offset = offset.map(|r| r.strip_prefix('.').map_or(r, |r| r.trim_start_matches('9')));
+        let signed = |o: &str| o.strip_prefix(['+', '-']).is_some_and(|o| matches!(o, "99" | "99:99"));
+        offset.is_some_and(|o| matches!(o, "" | "Z" | "z") || signed(o))
+    });
+    !(day && clock) && !matches!(text.trim(), "infinity" | "-infinity")
 }
 
 /// Operators whose meaning depends on the types of their operands.

@@ -2,6 +2,9 @@
 
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
 
+/// Words of PostgreSQL's for a name of another database.
+pub const ELSEWHERE: &str = "cross-database references are not implemented";
+
 /// PostgreSQL's NAMEDATALEN - 1 bytes, at a character boundary.
 pub fn truncate(mut name: String) -> String {
     if name.len() > 63 {

@@ -103,12 +103,17 @@ pub fn parse(sql: &str, limits: &Limits) -> Result<Vec<Parsed>, ClientError> {
         let ast = command::parse(&mut parser, limits.max_depth).map_err(|e| match e {
             _ if too_deep => nested(limits).at(start),
             sqlparser::parser::ParserError::RecursionLimitExceeded => nested(limits).at(start),
-            e => syntax_error(e, &parser, &lines, at),
+            e => further(syntax_error(e, &parser, &lines, at), sql, limits, &lines),
         })?;
         let next = parser.peek_token_ref();
         if !matches!(next.token, Token::SemiColon | Token::EOF) {
             let at = lines.position(next.span.start);
-            return Err(if too_deep { nested(limits).at(start) } else { near(&next.token, at) });
+            let wrong = near(&next.token, at);
+            return Err(if too_deep {
+                nested(limits).at(start)
+            } else {
+                further(wrong, sql, limits, &lines)
+            });
         }
         let end = lines.position(next.span.start).unwrap_or(lines.end());
         let first = start.unwrap_or(1);
@@ -117,6 +122,16 @@ pub fn parse(sql: &str, limits: &Limits) -> Result<Vec<Parsed>, ClientError> {
         let tokens = (count(parser.index()) + 1).saturating_sub(before);
         statements.push(Parsed { ast, lines: lines.clone(), start, text: text.trim_end().into(), tokens });
     }
+}
+
+/// Whether a text calls a function of this name.
+pub fn calls(sql: &str, name: &str) -> bool {
+    let Ok(tokens) = Tokenizer::new(&PostgreSqlDialect {}, sql).tokenize() else { return false };
+    let words: Vec<&Token> = tokens.iter().filter(|t| !matches!(t, Token::Whitespace(_))).collect();
+    words.windows(2).any(|pair| match pair {
+        [Token::Word(w), Token::LParen] => w.value.eq_ignore_ascii_case(name),
+        _ => false,
+    })
 }
 
 /// Spellings that PostgreSQL has and the parser has not, each turned into one that it has.
@@ -290,6 +305,57 @@ fn syntax_error(
     }
 }
 
+/// Subqueries that are looked into for what is wrong with a statement.
+const LOOKED_INTO: usize = 50;
+
+/// The error that stands furthest behind. The parser takes back what it has read of a query in brackets that it cannot read to its
+/// end, and reads the bracket as something else: by themselves such queries tell where they went wrong.
+fn further(error: ClientError, sql: &str, limits: &Limits, lines: &Lines) -> ClientError {
+    let dialect = PostgreSqlDialect {};
+    let Ok(tokens) = Tokenizer::new(&dialect, sql).tokenize_with_location() else { return error };
+    let tokens: Vec<TokenWithSpan> =
+        postgres_spellings(tokens).into_iter().filter(|t| !matches!(t.token, Token::Whitespace(_))).collect();
+    let begins = |at: usize| match tokens.get(at..at + 2) {
+        Some([open, next]) if open.token == Token::LParen => {
+            matches!(&next.token, Token::Word(w) if matches!(w.keyword, Keyword::SELECT | Keyword::WITH))
+        }
+        _ => false,
+    };
+    let mut furthest = error;
+    for at in (0..tokens.len()).filter(|at| begins(*at)).take(LOOKED_INTO) {
+        let mut open = 0usize;
+        let end = tokens.iter().skip(at).position(|t| {
+            match t.token {
+                Token::LParen => open += 1,
+                Token::RParen => open -= 1,
+                _ => {}
+            }
+            open == 0
+        });
+        let (Some(length), Some(inside)) = (end, tokens.get(at + 1..)) else { continue };
+        let inside: Vec<TokenWithSpan> = inside.iter().take(length - 1).cloned().collect();
+        let mut parser =
+            Parser::new(&dialect).with_recursion_limit(limits.max_depth).with_tokens_with_locations(inside);
+        let found = match parser.parse_query() {
+            Err(e @ sqlparser::parser::ParserError::ParserError(_)) => {
+                let start = parser.peek_token_ref().span.start;
+                syntax_error(e, &parser, lines, start)
+            }
+            Ok(_) if parser.peek_token_ref().token != Token::EOF => {
+                let next = parser.peek_token_ref();
+                near(&next.token, lines.position(next.span.start))
+            }
+            _ => continue,
+        };
+        // What ends too early is known where it ends.
+        let ends = found.position == Some(lines.end());
+        if found.position > furthest.position && !ends {
+            furthest = found;
+        }
+    }
+    furthest
+}
+
 /// `Expected: …, found: x at Line: 1, Column: 5` without its tail, and the tail as a location.
 fn split_location(message: &str) -> (&str, Option<Location>) {
     let Some((text, tail)) = message.rsplit_once(" at Line: ") else { return (message, None) };
@@ -314,6 +380,21 @@ mod tests {
         assert_eq!(error("SELECT 'ä',\n FRM x y z").position, Some(20));
         assert_eq!(error("SELECT 1 +").code, SqlState::SYNTAX_ERROR);
         assert_eq!(error("SELECT 1; SELEC 2").position, Some(11));
+    }
+
+    #[test]
+    fn what_is_wrong_within_brackets_is_told_there() {
+        for (sql, wrong) in [
+            ("SELECT q.n FROM (SELECT a, count(*) AS n FROM t GRUOP BY 1) q WHERE n > 3", "BY 1"),
+            ("SELECT * FROM (SELECT a, count(*) FORM t GROUP BY 1) q", "t GROUP"),
+            ("SELECT * FROM (SELECT a FROM (SELECT b FROM c WHRE d > 1) q) r", "d > 1"),
+            ("SELECT 1 WHERE x IN (SELECT a, FROM t ORDER BY)", "FROM t"),
+            ("WITH q AS (SELECT a FROM t ODRER BY 1) SELECT * FROM q", "BY 1"),
+        ] {
+            let at = error(sql).position.unwrap();
+            let told = sql.get(at - 1..).unwrap();
+            assert!(told.starts_with(wrong), "{sql}: {told}");
+        }
     }
 
     #[test]

@@ -39,6 +39,7 @@ mod stream_neighbours;
 mod streams;
 #[path = "../support/mod.rs"]
 mod support;
+mod time_filters;
 mod tpch;
 mod types;
 #[path = "../support/usual.rs"]

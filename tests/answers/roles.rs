@@ -265,6 +265,31 @@ async fn passthrough_answers_are_exact_and_loud() {
     for part in ["1@example.org", "2@example.org", "Seq Scan on riders", "day", "(1 row)"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
+    // What set_config sets lasts as long as in PostgreSQL, and SHOW and current_setting tell the same.
+    for (sql, value) in [
+        ("SELECT set_config('search_path', 'pg_catalog, public', false)", "pg_catalog, public"),
+        ("SELECT set_config('extra_float_digits', '2', false), 5", "2"),
+        ("SELECT 1", "2"),
+        ("BEGIN", ""),
+        ("SELECT set_config('datestyle', 'SQL, DMY', true)", "SQL, DMY"),
+    ] {
+        bob.simple_query(sql).await.unwrap();
+        let name = if sql.contains("search_path") { "search_path" } else { "extra_float_digits" };
+        let name = if sql.contains("datestyle") { "datestyle" } else { name };
+        let shown = rows(&bob, &format!("SHOW {name}")).await.unwrap();
+        let read = rows(&bob, &format!("SELECT current_setting('{name}')")).await.unwrap();
+        assert_eq!(shown, read, "{sql}");
+        assert!(value.is_empty() || shown == [[Some(value.to_owned())]], "{sql}: {shown:?}");
+    }
+    bob.simple_query("COMMIT").await.unwrap();
+    assert_ne!(rows(&bob, "SHOW datestyle").await.unwrap(), [[Some("SQL, DMY".to_owned())]]);
+    for name in ["server_version", "timezone", "transaction_isolation", "is_superuser", "client_encoding"] {
+        let shown = rows(&bob, &format!("SHOW {name}")).await.unwrap();
+        assert_eq!(shown, rows(&bob, &format!("SELECT current_setting('{name}')")).await.unwrap(), "{name}");
+    }
+    let computed = "SELECT set_config('search_path', plan, false) FROM riders";
+    assert_eq!(sqlstate(&bob, computed).await, "0A000");
+    bob.simple_query("RESET search_path; RESET extra_float_digits").await.unwrap();
     // It reads, and that is all.
     assert_eq!(sqlstate(&bob, "DELETE FROM trips").await, "42501");
     assert_eq!(sqlstate(&bob, "SELECT * FROM trips FOR UPDATE").await.len(), 5);

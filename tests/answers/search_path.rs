@@ -98,3 +98,57 @@ async fn a_session_may_begin_with_a_path() {
     let plain = connect(&gate.url("bob", PASSWORD, "bikes")).await;
     assert_eq!(one(&plain, "SELECT current_schema").await, "public", "no schema is called bob");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_may_begin_with_the_database_that_one_is_connected_to() {
+    let (_dir, gate) = served().await;
+    let ada = connect(&gate.url("ada", PASSWORD, "bikes")).await;
+    for sql in [
+        "SELECT count(*) FROM \"bikes\".\"shop\".\"visits\"",
+        "SELECT count(bikes.shop.visits.hours) FROM bikes.shop.visits WHERE \"bikes\".shop.visits.hours > 1",
+        "SELECT count(*) FROM bikes.public.riders r JOIN bikes.shop.visits v USING (rider_id)",
+        "WITH q AS (SELECT visits.hours FROM bikes.shop.visits) SELECT sum(hours) FROM q",
+    ] {
+        one(&ada, sql).await;
+    }
+    for (sql, answer) in [
+        ("SELECT count(*) FROM bikes.ada.kinds", "2"),
+        ("SELECT bikes.ada.kinds.* FROM bikes.ada.kinds ORDER BY bikes.ada.kinds.kind LIMIT 1", "a"),
+        (
+            "SELECT bikes.pg_catalog.pg_class.relname FROM bikes.pg_catalog.pg_class WHERE oid = 1259",
+            "pg_class",
+        ),
+    ] {
+        assert_eq!(one(&ada, sql).await, answer, "{sql}");
+    }
+    // As PostgreSQL says it, whether that database is there or not.
+    for (sql, code, message) in [
+        (
+            "SELECT count(*) FROM other.shop.visits",
+            "0A000",
+            "cross-database references are not implemented: \"other.shop.visits\"",
+        ),
+        (
+            "SELECT count(*) FROM other.pg_catalog.pg_class",
+            "0A000",
+            "cross-database references are not implemented: \"other.pg_catalog.pg_class\"",
+        ),
+        (
+            "SELECT count(other.shop.visits.hours) FROM shop.visits",
+            "0A000",
+            "cross-database references are not implemented: \"other.shop.visits.hours\"",
+        ),
+        (
+            "SELECT count(*) FROM a.bikes.shop.visits",
+            "42601",
+            "improper relation name (too many dotted names): a.bikes.shop.visits",
+        ),
+    ] {
+        let (found, said, _) = refused(&ada, sql).await;
+        assert_eq!((found.as_str(), said.as_str()), (code, message), "{sql}");
+    }
+    // What one session may write is not remembered for a session that calls the database otherwise.
+    let other = connect(&gate.url("ada", PASSWORD, "rides")).await;
+    assert_eq!(refused(&other, "SELECT count(*) FROM \"bikes\".\"shop\".\"visits\"").await.0, "0A000");
+    one(&other, "SELECT count(*) FROM rides.shop.visits").await;
+}

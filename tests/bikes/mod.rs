@@ -273,7 +273,7 @@ impl Bikes {
         };
         let schemas = self.policy.tables.iter().map(|t| t.schema.clone());
         let path = ["public".to_owned()].into_iter().chain(schemas).collect();
-        let names = sql::catalog::InPath { policy: &self.policy, path, estimates };
+        let names = sql::catalog::InPath { policy: &self.policy, path, database: "bikes", estimates };
         sql::resolve::resolve(query, lines, &names, &self.policy.limits)
     }
 

@@ -226,7 +226,10 @@ impl Printer<'_> {
             Expr::CompoundIdentifier(idents) => idents,
             _ => &[],
         };
-        let names: Vec<String> = idents.iter().map(fold).collect();
+        let mut names: Vec<String> = idents.iter().map(fold).collect();
+        if names.len() == 4 && names.first() == Some(&self.asker.database) {
+            names.remove(0);
+        }
         match names.as_slice() {
             [name] => {
                 let bare = idents.first().is_some_and(|i| i.quote_style.is_none());
@@ -378,6 +381,6 @@ fn table_oid(relation: &Relation) -> String {
           AND t.relnamespace = 11) END)",
         ident(&relation.alias),
         ident(first),
-        string(relation.table.unwrap_or_default())
+        string(relation.table.as_deref().unwrap_or_default())
     )
 }

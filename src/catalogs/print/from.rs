@@ -1,15 +1,16 @@
 //! FROM: relations, subqueries, functions, joins.
 
 use super::{Printer, Result};
-use crate::about::SCHEMAS;
-use crate::functions::COLUMNS;
+use crate::about::{SCHEMAS, is_of_session};
+use crate::facts::System;
+use crate::functions::{BEHIND, COLUMNS, PLAIN};
 use crate::scope::{Column, Relation, Scope};
 use crate::text::ident;
 use sql::ast::Own;
-use sql::names::{fold, last, parts};
+use sql::names::{ELSEWHERE, fold, last, parts};
 use sqlparser::ast::{
-    FunctionArg, FunctionArgExpr, Join, JoinConstraint, JoinOperator, ObjectName, TableAlias, TableFactor,
-    TableWithJoins,
+    Expr, FunctionArg, FunctionArgExpr, Join, JoinConstraint, JoinOperator, ObjectName, TableAlias,
+    TableFactor, TableWithJoins,
 };
 
 /// A relation that a name stands for.
@@ -18,7 +19,7 @@ struct Found {
     columns: Vec<Column>,
     /// What it is called where it has no alias.
     own: String,
-    table: Option<&'static str>,
+    table: Option<String>,
 }
 
 /// How a function stands in FROM.
@@ -27,6 +28,21 @@ struct Item<'a> {
     ordinality: bool,
     lateral: bool,
     factor: &'a TableFactor,
+}
+
+fn plain(columns: &[(String, String)]) -> Vec<Column> {
+    columns.iter().map(Column::of).collect()
+}
+
+/// All columns of a relation, and no row.
+fn nothing(relation: &str, system: &System) -> String {
+    let column = |(name, ty): &(String, String)| match system.closed.contains(name) {
+        true => format!("CAST(NULL AS {ty}) AS {}", ident(name)),
+        false if ty == "oid[]" => format!("CAST(x.{} AS {ty}) AS {}", ident(name), ident(name)),
+        false => format!("x.{}", ident(name)),
+    };
+    let columns: Vec<String> = system.columns.iter().map(column).collect();
+    format!("(SELECT {} FROM {relation} AS x WHERE false)", columns.join(", "))
 }
 
 impl Printer<'_> {
@@ -137,7 +153,11 @@ impl Printer<'_> {
         if names.is_empty() {
             return Err(self.refused("this name", name));
         }
-        if names.len() == 3 && names.first() == Some(&self.asker.database) {
+        if names.len() == 3 {
+            if names.first() != Some(&self.asker.database) {
+                let message = format!("{ELSEWHERE}: \"{}\"", names.join("."));
+                return Err(self.error(b"0A000", message, name));
+            }
             names.remove(0);
         }
         let (schema, own) = match names.as_slice() {
@@ -145,6 +165,16 @@ impl Printer<'_> {
                 if let Some(cte) = scope.cte(own) {
                     let (text, columns) = (cte.printed.clone(), cte.columns.clone());
                     return Ok(Found { text, columns, own: own.clone(), table: None });
+                }
+                if is_of_session(name) {
+                    let text =
+                        format!("(SELECT {} AS {})", self.template(own, &[], scope, name)?, ident(own));
+                    return Ok(Found {
+                        text,
+                        columns: vec![Column::plain(own)],
+                        own: own.clone(),
+                        table: None,
+                    });
                 }
                 ("pg_catalog", own.clone())
             }
@@ -159,16 +189,50 @@ impl Printer<'_> {
         };
         if let Some(base) = self.catalogs.base(&own).filter(|_| schema == "pg_catalog") {
             let (text, columns) = (self.base(&own)?, base.columns.clone());
-            return Ok(Found { text, columns, own, table: base.table });
+            return Ok(Found { text, columns, own, table: base.table.clone() });
         }
         if let Some(view) = self.catalogs.views.get(&(schema.to_owned(), own.clone())) {
             let (lines, top) = (self.lines.take(), std::mem::replace(&mut self.top, false));
             let printed = self.query(view, &Scope::default(), true);
             (self.lines, self.top) = (lines, top);
             let (text, columns) = printed?;
-            return Ok(Found { text: format!("({text})"), columns, own, table: None });
+            let text = self.as_the_server_has(schema, &own, text, &columns)?;
+            let columns = self.system(schema, &own).map_or(columns, |s| plain(&s.columns));
+            return Ok(Found { text, columns, own, table: None });
+        }
+        if let Some(system) = self.system(schema, &own) {
+            if !system.readable {
+                let what = if system.view { "view" } else { "table" };
+                return Err(self.error(b"42501", format!("permission denied for {what} {own}"), name));
+            }
+            let text = nothing(&format!("{}.{}", ident(schema), ident(&own)), system);
+            let (columns, table) = (plain(&system.columns), (!system.view).then(|| own.clone()));
+            return Ok(Found { text: self.put_in(text)?, columns, own, table });
         }
         Err(self.foreign(&names, name))
+    }
+
+    /// A relation of the server's own.
+    fn system(&self, schema: &str, name: &str) -> Option<&System> {
+        self.catalogs.system.get(&(schema.to_owned(), name.to_owned()))
+    }
+
+    /// A view of ours with the columns and types that the server's has: those that only the server has are NULL.
+    fn as_the_server_has(
+        &self,
+        schema: &str,
+        name: &str,
+        text: String,
+        columns: &[Column],
+    ) -> Result<String> {
+        let Some(system) = self.system(schema, name) else { return Ok(format!("({text})")) };
+        let column = |(name, ty): &(String, String)| {
+            let ours = columns.iter().any(|c| c.name == *name);
+            let value = if ours { format!("v.{}", ident(name)) } else { "NULL".into() };
+            format!("CAST({value} AS {ty}) AS {}", ident(name))
+        };
+        let columns: Vec<String> = system.columns.iter().map(column).collect();
+        Ok(format!("(SELECT {} FROM ({text}) AS v)", self.put_in(columns.join(", "))?))
     }
 
     /// A relation of ours, by the name that its rows come under.
@@ -210,6 +274,9 @@ impl Printer<'_> {
             }
         }
         let own = last(name);
+        if let Some((text, columns)) = self.system_rows(name, &plain, item.ordinality, scope)? {
+            return self.bring(text, columns, item.alias, &own, scope, item.factor);
+        }
         let text = if own == "unnest" {
             crate::text::table(&plain.iter().map(|e| self.expr(e, scope)).collect::<Result<Vec<_>>>()?)
         } else {
@@ -227,9 +294,54 @@ impl Printer<'_> {
             if call.starts_with("pg_catalog.") || call.starts_with("ROWS FROM") || own == "_pg_expandarray" {
                 text
             } else {
-                format!("LATERAL (SELECT {})", text.trim_start_matches("LATERAL "))
+                // Its one column is called as the function is, or by the alias.
+                let name = item.alias.map_or_else(|| own.clone(), |alias| fold(&alias.name));
+                format!("LATERAL (SELECT {} AS {})", text.trim_start_matches("LATERAL "), ident(&name))
             };
         self.bring_function(text, columns, &own, item, scope)
+    }
+
+    /// The rows of a function of the server's own that no list has: those of the relation that it stands behind, or none.
+    fn system_rows(
+        &mut self,
+        name: &ObjectName,
+        args: &[&Expr],
+        ordinality: bool,
+        scope: &Scope<'_>,
+    ) -> Result<Option<(String, Vec<Column>)>> {
+        let names = parts(name);
+        let own = match names.as_slice() {
+            [own] => own,
+            [schema, own] if schema == "pg_catalog" => own,
+            _ => return Ok(None),
+        };
+        if PLAIN.contains(&own.as_str()) {
+            return Ok(None);
+        }
+        let mut columns = match self.catalogs.functions.get(own) {
+            Some(Some(columns)) => columns.clone(),
+            Some(None) => {
+                return Err(self.error(b"42501", format!("permission denied for function {own}"), name));
+            }
+            None => return Ok(None),
+        };
+        if let (Some((_, relation)), [], false) = (BEHIND.iter().find(|(f, _)| f == own), args, ordinality) {
+            return Ok(Some((self.base(relation)?, plain(&columns))));
+        }
+        if ordinality {
+            columns.push(("ordinality".into(), "bigint".into()));
+        }
+        // Arguments are there for the types of parameters.
+        let args: Vec<String> = args.iter().map(|a| self.expr(a, scope)).collect::<Result<_>>()?;
+        let given = if args.is_empty() {
+            String::new()
+        } else {
+            format!(" AND ({}) IS NULL", args.join(") IS NULL AND ("))
+        };
+        let nulls: Vec<String> =
+            columns.iter().map(|(name, ty)| format!("CAST(NULL AS {ty}) AS {}", ident(name))).collect();
+        let text = format!("LATERAL (SELECT {} WHERE false{given})", nulls.join(", "));
+        Ok(Some((self.put_in(text)?, plain(&columns))))
     }
 
     fn bring_function(

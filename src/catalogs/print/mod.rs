@@ -85,9 +85,6 @@ fn own_name(own: Own) -> String {
     format!("{}.{}", Own::SCHEMA, own.name())
 }
 
-/// Words of PostgreSQL's for a name of another database.
-pub const ELSEWHERE: &str = "cross-database references are not implemented";
-
 /// Prints a statement, or refuses it.
 pub fn rewrite(query: &Query, lines: &Lines, catalogs: &Catalogs, asker: &Asker) -> Result<Rewritten> {
     let mut printer = Printer {

@@ -171,7 +171,7 @@ impl Printer<'_> {
                     [database, schema, own] if *database == self.asker.database => (Some(schema), own),
                     [_, _, _] => {
                         let shown = parts.join(".");
-                        let message = format!("{}: \"{shown}\"", super::ELSEWHERE);
+                        let message = format!("{}: \"{shown}\"", sql::names::ELSEWHERE);
                         return Err(self.error(b"0A000", message, node));
                     }
                     _ => {
@@ -226,15 +226,16 @@ impl Printer<'_> {
                     "(SELECT f.oid FROM (SELECT c.oid, 'pg_catalog'::pg_catalog.text, c.relname::pg_catalog.text, -1
                         FROM pg_catalog.pg_class AS c WHERE c.relnamespace = 11 AND c.oid < 16384
                        UNION ALL SELECT * FROM {lists}) AS f(oid, s, r, place)
-                      WHERE pg_catalog.parse_ident({text}) = ARRAY[f.s, f.r]
+                      WHERE pg_catalog.parse_ident({text}) IN (ARRAY[f.s, f.r], ARRAY[{}, f.s, f.r])
                          OR (f.place IS NOT NULL AND pg_catalog.parse_ident({text}) = ARRAY[f.r])
-                      ORDER BY f.place LIMIT 1)"
+                      ORDER BY f.place LIMIT 1)",
+                    string(&self.asker.database)
                 )
             }
             Named::Type => {
                 let shown = self.visible("t.oid", kind);
                 format!(
-                    "(SELECT {shown} FROM (SELECT pg_catalog.to_regtype(CASE WHEN {text} ~ '^(pg_catalog\\.|public\\.)?[A-Za-z0-9_ \"]+(\\[\\])?$'
+                    "(SELECT {shown} FROM (SELECT pg_catalog.to_regtype(CASE WHEN {text} ~ '^(\"?(pg_catalog|public)\"?\\.)?[A-Za-z0-9_ \"]+(\\[\\])?$'
                        THEN {text} END)::pg_catalog.oid) AS t(oid))"
                 )
             }

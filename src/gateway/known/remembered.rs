@@ -86,6 +86,8 @@ pub struct Reading {
     pub settings: backend::Settings,
     /// The schemas of names without one.
     pub path: Vec<String>,
+    /// What clients call the database.
+    pub database: String,
     /// Values of the settings `noisegate.*` that decide about columns
     /// ([`crate::gateway::session::settings::table`]).
     pub own: Vec<String>,

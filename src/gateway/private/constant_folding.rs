@@ -11,7 +11,7 @@ use emit::print::{self, Constants};
 use policy::{Policy, Privacy};
 use schema::SqlType;
 use sql::ast::*;
-use sql::constants::{Wanted, constants, visit};
+use sql::constants::{Wanted, constants, is_read_by_settings, visit};
 
 /// Elements of an array that `<`, `>` and their like may be compared with.
 const CHAIN: usize = 100;
@@ -38,6 +38,9 @@ impl Ask<'_> {
         values: &Values,
     ) -> Result<(), ClientError> {
         let wanted = if reads_private(statement, policy) { Wanted::Values } else { Wanted::Parameters };
+        if wanted == Wanted::Values {
+            give_types(statement, policy);
+        }
         // Plain dates need no round trip.
         visit(statement, wanted, &mut |e, array| {
             if let Some(value) = plan::expr::constant::evaluate(e, None).filter(|_| !array) {
@@ -90,6 +93,59 @@ impl Ask<'_> {
         keep_names(&mut statement.query, &names);
         comparisons(statement, policy.limits.max_in_list)
     }
+}
+
+/// Strings beside a moment that styles or names of zones decide about are constants of its type, as PostgreSQL makes them.
+fn give_types(statement: &mut Statement, policy: &Policy) {
+    let Statement { query, bindings, .. } = statement;
+    query.each_expr(&mut |e| {
+        let (typed, strings): (&Expr, Vec<&mut Expr>) = match &mut e.kind {
+            ExprKind::Binary { op, left, right } if is_comparison(*op) => {
+                match moment_type(left, bindings, policy).is_some() {
+                    true => (left, vec![right]),
+                    false => (right, vec![left]),
+                }
+            }
+            ExprKind::Between { expr, low, high, .. } => (expr, vec![low, high]),
+            ExprKind::In { expr, list, .. } => (expr, list.iter_mut().collect()),
+            _ => return,
+        };
+        let Some(ty) = moment_type(typed, bindings, policy) else { return };
+        for string in strings {
+            if is_read_by_settings(string) {
+                let ty = CastType { ty: ty.clone(), modifier: String::new() };
+                string.kind = ExprKind::Cast { expr: Box::new(string.clone()), ty };
+            }
+        }
+    });
+}
+
+fn is_comparison(op: BinaryOp) -> bool {
+    use BinaryOp::{Distinct, Eq, Ge, Gt, Le, Lt, Ne, NotDistinct};
+    matches!(op, Eq | Ne | Lt | Le | Gt | Ge | Distinct | NotDistinct)
+}
+
+/// The type of an expression that is a date or a timestamp, where that is seen at once.
+fn moment_type(e: &Expr, bindings: &Bindings, policy: &Policy) -> Option<SqlType> {
+    let ty = match &e.kind {
+        ExprKind::Column { binding, column } => {
+            let binding = bindings.get(*binding)?;
+            let Source::Table(table) = binding.source else { return None };
+            // An alias may call its columns otherwise.
+            policy.tables.get(table)?.columns.get(*column)?.ty.clone()
+        }
+        ExprKind::Cast { ty, .. } => ty.ty.clone(),
+        ExprKind::Call { name: "date_trunc", args } => match moment_type(args.get(1)?, bindings, policy)? {
+            SqlType::Date => SqlType::Timestamptz,
+            ty => ty,
+        },
+        ExprKind::AtTimeZone { expr, .. } => match moment_type(expr, bindings, policy)? {
+            SqlType::Timestamptz => SqlType::Timestamp,
+            _ => SqlType::Timestamptz,
+        },
+        _ => return None,
+    };
+    Some(ty).filter(SqlType::is_datetime)
 }
 
 /// Columns of the statement that are nothing but this constant, and that it is not grouped by.

@@ -32,7 +32,8 @@ impl Ask<'_> {
     ) -> Result<sql::ast::Statement, ClientError> {
         let gateway = self.gateway;
         let policy = &gateway.policy;
-        let names = InPath { policy, path: self.search_path(), estimates: self.estimates() };
+        let (path, database) = (self.search_path(), self.database);
+        let names = InPath { policy, path, database, estimates: self.estimates() };
         let resolved = sql::resolve::resolve(query, lines, &names, &policy.limits)?;
         if !resolved.bindings.is_empty() {
             self.reads_something()?;
@@ -56,6 +57,7 @@ impl Ask<'_> {
         let gateway = self.gateway;
         let mut settings = self.settings.plan(&gateway.settings);
         settings.zone = time_zone::as_argument(self.settings.backend().get(Setting::TimeZone));
+        settings.iso = self.settings.backend().get(Setting::DateStyle).starts_with("ISO");
         settings.budgets = gateway.ledger.notions(self.identity);
         settings.day = today();
         settings

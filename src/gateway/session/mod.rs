@@ -191,6 +191,7 @@ impl Session {
             _ => Reading {
                 settings: self.settings.backend(),
                 path: self.ask().search_path(),
+                database: self.database.clone(),
                 own: self.settings.of_texts(),
             }
             .into(),

@@ -8,11 +8,12 @@ use crate::gateway::session::ask::Ask;
 use crate::gateway::session::settings::known;
 use crate::gateway::session::statement::Columns;
 use crate::gateway::{Gateway, Session};
-use ::catalogs::{About, Asker, Catalogs, Facts, Given, Questions, Rewritten, SetConfig};
+use ::catalogs::{About, Asker, Catalogs, Facts, Given, QUESTIONS, Questions, Rewritten, SetConfig};
 use answer::{ClientError, Description, Notice, Outcome, SqlState, Values};
 use backend::{Param, RelayError};
 use emit::print::own_rows;
 use policy::Policy;
+use sql::Kind;
 use sql::parse::Lines;
 use sqlparser::ast::Query;
 
@@ -28,14 +29,19 @@ const FOREIGN: [SqlState; 4] = [
     SqlState(*b"42883"),
 ];
 
-/// Errors that only this way knows, in statements that are not over catalogs: 42704, 42P01, 42601,
-/// 42602 (of a regclass).
-const TOLD: [SqlState; 4] =
-    [SqlState::UNDEFINED_OBJECT, SqlState::UNDEFINED_TABLE, SqlState(*b"42601"), SqlState(*b"42602")];
+/// Errors that only this way knows, in statements that are not over catalogs: 42704, 42P01, 42501,
+/// 42601, 42602 (of a regclass).
+const TOLD: [SqlState; 5] = [
+    SqlState::UNDEFINED_OBJECT,
+    SqlState::UNDEFINED_TABLE,
+    SqlState(*b"42501"),
+    SqlState(*b"42601"),
+    SqlState(*b"42602"),
+];
 
 /// Whether an error of this way is the one to tell, of constants that neither way takes.
 fn is_told(error: &ClientError) -> bool {
-    TOLD.contains(&error.code) || error.message.starts_with(catalogs::ELSEWHERE)
+    TOLD.contains(&error.code) || error.message.starts_with(sql::names::ELSEWHERE)
 }
 
 impl Gateway {
@@ -46,7 +52,7 @@ impl Gateway {
 
     async fn read_catalogs(&self) -> Result<Catalogs, ClientError> {
         let policy: &Policy = &self.policy;
-        let mut answers: [Vec<Vec<Option<String>>>; 6] = Default::default();
+        let mut answers: [Vec<Vec<Option<String>>>; QUESTIONS] = Default::default();
         for (answer, text) in answers.iter_mut().zip(Questions::of(policy).texts) {
             let settings = backend::Settings::default();
             let rows = self.backend.query(&settings, &text, &[], &[0]).await;
@@ -83,6 +89,21 @@ impl Ask<'_> {
             Err(e) if constants && !is_told(&e) => Ok(None),
             rewritten => rewritten.map(Some),
         }
+    }
+
+    /// What `set_config` in a statement of a passthrough role sets: the database runs each statement in a transaction of its own,
+    /// where it would end, so that the session keeps it. Where that cannot be read from the text it is refused.
+    pub async fn set_by_owner(&self, kind: &Kind, text: &str) -> Result<Vec<SetConfig>, ClientError> {
+        let Kind::Query(query, lines) = kind else { return Ok(Vec::new()) };
+        if !sql::parse::calls(text, "set_config") {
+            return Ok(Vec::new());
+        }
+        let rewritten = catalogs::rewrite(query, lines, self.gateway.catalogs().await?, &self.asker());
+        rewritten.map(|r| r.set).map_err(|_| {
+            let what = "set_config of anything but constants and parameters, or beside rows of tables, in a passthrough session";
+            ClientError::unsupported(format!("{what} is not supported"))
+                .hint("Write SELECT set_config('name', 'value', false) by itself, or SET.")
+        })
     }
 
     fn asker(&self) -> Asker {
@@ -202,7 +223,7 @@ impl Session {
         Ok(Outcome::Rows { fields, rows: rows.into_finish_stream(), verb: "SELECT", count: true })
     }
 
-    async fn set_config(
+    pub(super) async fn set_config(
         &mut self,
         set: &SetConfig,
         values: &Values,

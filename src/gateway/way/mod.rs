@@ -215,6 +215,9 @@ impl Session {
                 return self.ask().answer_remembered(&key, &public, columns).await;
             }
             Bound::Owner => {
+                for set in self.ask().set_by_owner(&kind, &text).await? {
+                    self.set_config(&set, &values, notices).await?;
+                }
                 let owner = self.ask().owner()?.ok_or_else(control_here)?;
                 let answered = owner.execute((&kind, &text), types, &values, promised, notices);
                 return answered.await.map(Some);

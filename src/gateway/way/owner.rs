@@ -8,6 +8,7 @@ use crate::gateway::private::parameters;
 use crate::gateway::serve::audit;
 use crate::gateway::serve::audit::Event;
 use crate::gateway::session::ask::Ask;
+use crate::gateway::session::settings::known;
 use crate::gateway::session::statement::{Columns, control_here};
 use answer::{ClientError, Description, Notice, Outcome, SqlState, Values};
 use backend::{Backend, ConnectError, Direct, Param, RelayError};
@@ -82,6 +83,16 @@ impl Owner<'_> {
         let described = self.direct.describe(&self.settings, &sql, types).await;
         let described = described.map_err(RelayError::into_finish_error)?;
         Ok(Description { parameters: described.parameters, fields: Some(described.fields) })
+    }
+
+    /// The value of a setting, as `current_setting` has it in the session's statements.
+    pub async fn setting(&self, name: &str) -> Result<String, ClientError> {
+        let name = schema::quoted::string(known::canonical(name));
+        let sql = format!("SELECT pg_catalog.current_setting({name})");
+        let rows = self.direct.query(&self.settings, &sql, &[], &[0]).await;
+        let rows = rows.map_err(RelayError::into_finish_error)?;
+        let texts = rows.into_texts().await.map_err(RelayError::into_finish_error)?;
+        Ok(texts.into_iter().flatten().flatten().next().unwrap_or_default())
     }
 
     /// The rows, after the audit has the statement.

@@ -99,7 +99,12 @@ impl Session {
                 done("RESET")
             }
             SessionStatement::Show(name) => {
-                let value = self.ask().show(name).await?;
+                let ask = self.ask();
+                let value = match ask.owner()? {
+                    // As current_setting has it there.
+                    Some(owner) if !name.starts_with("noisegate.") => owner.setting(name).await?,
+                    _ => ask.show(name).await?,
+                };
                 Ok(rows(fields, vec![text_cells(&[Some(&value)])]))
             }
             SessionStatement::ShowAll => Ok(rows(fields, self.ask().show_all())),

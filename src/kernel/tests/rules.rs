@@ -345,6 +345,46 @@ fn domains_that_the_text_lists_bound_groups() {
     }
 }
 
+/// Values that come together are one set of several columns: each tuple once, and all of it shown.
+#[test]
+fn domains_have_tuples() {
+    let text = |shown: &str, set: &str, columns: &str| {
+        let equal = "ARRAY[g.k0] = ARRAY[d.k0] AND ARRAY[g.k1] = ARRAY[d.k1]";
+        format!(
+            r#"WITH d AS MATERIALIZED (SELECT {shown} FROM ({set}) AS x0({columns})), c AS (SELECT b0."rider_id" AS u, (b0."minutes")::P.int4 AS k0, (b0."minutes" > 3)::P.bool AS k1, P.count(*) AS n0 FROM "public"."trips" AS b0 GROUP BY 1, 2, 3), g AS (SELECT c.k0, c.k1, COALESCE(P.sum(LEAST(c.n0, 20)::P.int4), 0) AS a0 FROM c GROUP BY 1, 2) SELECT d.k0, d.k1, COALESCE(g.a0, 0) AS a0 FROM d LEFT JOIN g ON {equal} ORDER BY 1, 2"#
+        )
+    };
+    let values = "(VALUES ('1'::P.int4), ('2'::P.int4), ('5'::P.int4)) AS v(v)";
+    let set = format!(
+        "SELECT DISTINCT (y0.k)::P.int4, (y0.k > 3)::P.bool FROM (SELECT DISTINCT v.v FROM {values}) AS y0(k)"
+    );
+    let both = "x0.k AS k0, x0.k1 AS k1";
+    let c = accept(&text(both, &set, "k, k1"));
+    assert_eq!((c.l0, c.public, c.keys), (3, true, 2));
+    for (name, shown, set, columns) in [
+        ("tuples that come twice", both, set.replacen("SELECT DISTINCT (", "SELECT (", 1), "k, k1"),
+        ("a part of a tuple", "x0.k AS k0", set.clone(), "k, k1"),
+        ("one column twice", "x0.k AS k0, x0.k AS k1", set.clone(), "k, k1"),
+        ("a constant beside", "x0.k AS k0, x0.k1 AS k1, '1'::P.int4 AS k2", set.clone(), "k, k1"),
+        ("other names", "x0.k AS k1, x0.k1 AS k0", set.clone(), "k, k1"),
+        ("a column that has no name", both, set.replace("::P.int4, (", "::P.int4, 7, ("), "k, k1"),
+    ] {
+        refused(name, &text(shown, &set, columns), "");
+    }
+    // Without NULL a row that has it meets no tuple; that is said of both sides, or of neither.
+    let plain = text(both, &set, "k, k1").replace("ARRAY[g.k1] = ARRAY[d.k1]", "g.k1 = d.k1");
+    refused("NULL that one side does not meet", &plain, "");
+    refused(
+        "a private table",
+        &text(
+            both,
+            r#"SELECT DISTINCT t."minutes", (t."minutes" > 3)::P.bool FROM "public"."trips" AS t"#,
+            "k, k1",
+        ),
+        "",
+    );
+}
+
 #[test]
 fn several_rows_are_of_one_unit() {
     let trips = r#"FROM "public"."trips" AS b0"#;

@@ -1,7 +1,7 @@
 //! Released integers of a group: what each counts or adds up, and how much one unit can change it.
 
-use crate::bound::profiled::Own;
 use crate::expr::{GridValue, Scalar};
+use crate::profiled::Own;
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
 use dp::Pick;
 use schema::SqlType;

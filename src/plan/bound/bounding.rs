@@ -4,13 +4,13 @@
 //! statement's own constants, prove it idle, and for no other reason. What people read about it is made elsewhere
 //! (`explain`).
 
-use super::profiled::{self, Drawn, Profiled, Serving};
 use crate::Settings;
 use crate::aggregates::PartKind;
 use crate::algebra::source::PrivateSource;
 use crate::expr::Scalar;
 use crate::groups::key::Key;
 use crate::own::row_bounds::few;
+use crate::profiled::{self, Drawn, Profiled, Serving};
 use bigdecimal::{BigDecimal, Zero};
 use policy::{Policy, Privacy, Table};
 use sql::ast::BindingId;
@@ -357,8 +357,8 @@ pub(crate) fn bound(
     // What the text lists, and the kernel counts.
     let listed = keys.iter().filter(|_| public).try_fold(1u32, |size, k| {
         let (domain, with_null) = k.domain.as_ref()?;
-        let n = u32::try_from(domain.listed()?).ok()?.checked_add(u32::from(*with_null))?;
-        size.checked_mul(n)
+        let n = u32::try_from(domain.listed()?).ok()?;
+        size.checked_mul(n.checked_add(u32::try_from(domain.nulls(*with_null)).ok()?)?)
     });
     let groups = if settings.question {
         Groups::Each

@@ -1,5 +1,4 @@
 //! Bounds on the change that one unit can make, and on the work that its rows can make.
 
 pub mod bounding;
-pub mod profiled;
 pub mod work;

@@ -13,7 +13,7 @@ use crate::invariant::{Invariant, checked};
 use crate::normalise::{self, Around, Rewrite, Site, mixed_union};
 use crate::own::given::{Given, Stage};
 use crate::own::relation::{Place, Reading, Relation};
-use crate::own::scope::Scope;
+use crate::own::scope::{Scope, Server};
 use crate::refusals::group::Group;
 use crate::refusals::meeting::Meeting;
 use crate::refusals::returned::Returned;
@@ -492,16 +492,17 @@ impl<'a> Walk<'a> {
 
     /// A relation in the making, of a release over what was found so far.
     fn relation(&self) -> Relation<'_, Reading> {
-        let extract_type =
+        let extract =
             if self.settings.old_extract { SqlType::Float8 } else { SqlType::Numeric { scale: None } };
         let rows = RowsPerUnit {
             chosen: self.settings.chosen_rows,
             otherwise: self.settings.max_rows,
             profiles: self.settings.profiles,
         };
+        let server = Server { extract, utc: self.settings.utc(), iso: self.settings.iso };
         let of = (self.bindings, &self.ctes, &self.kinds);
         let given = Given::new(&self.stages);
-        Relation::new(Rc::new(Scope::new(self.policy, of, extract_type, rows, given, self.spend.same())))
+        Relation::new(Rc::new(Scope::new(self.policy, of, server, rows, given, self.spend.same())))
     }
 
     fn kind_of(&self, binding: BindingId) -> RelationKind {

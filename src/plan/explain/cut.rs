@@ -1,6 +1,6 @@
 //! Words about what bounds on rows cut.
 
-use crate::bound::profiled::{Own, Profiled};
+use crate::profiled::{Own, Profiled};
 use crate::release::Release;
 use crate::words::short;
 

@@ -2,6 +2,7 @@
 
 use super::rounding::{Rounding, rounded_type, rounding};
 use super::*;
+use crate::refusals::moment::Moment;
 use crate::refusals::value::{Constant, Value};
 
 pub(super) fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Result<Scalar> {
@@ -84,13 +85,13 @@ pub(super) fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Re
             let Some(zone) = constant_text(zone) else {
                 return refused(Value::Inconstant(Constant::Timezone), pos);
             };
-            zones::at_time_zone(lower(x, env)?, zone, pos)
+            zones::at_time_zone(lower(x, env)?, zone, env.utc(), pos)
         }
         ("date", [x]) => {
             let ty = sql::ast::CastType { ty: SqlType::Date, modifier: String::new() };
             match &x.kind {
                 ExprKind::Literal(l) => literal(l, Some(&ty.ty), pos),
-                _ => casts::cast(lower(x, env)?, &ty, x.pos.or(pos), pos),
+                _ => casts::cast(lower(x, env)?, &ty, env.iso(), x.pos.or(pos), pos),
             }
         }
         ("date_part", [field, x]) => {
@@ -104,6 +105,19 @@ pub(super) fn call(name: &str, args: &[Expr], env: &dyn Columns, pos: Pos) -> Re
                 return refused(Value::Inconstant(Constant::Unit), pos);
             };
             times::date_trunc(unit, lower(x, env)?, pos)
+        }
+        // There, cut, and back: an hour that clocks show twice is one for these units alone.
+        ("date_trunc", [unit, x, zone]) => {
+            let (Some(unit), Some(zone)) = (constant_text(unit), constant_text(zone)) else {
+                return refused(Value::Inconstant(Constant::Unit), pos);
+            };
+            let clock = ["hour", "minute", "second", "milli", "micro"];
+            if clock.iter().any(|c| unit.to_lowercase().starts_with(c)) && !zones::is_utc(zone) {
+                return refused(Moment::TruncClock, pos);
+            }
+            let x = casts::to_time(lower(x, env)?, SqlType::Timestamptz, pos)?;
+            let local = zones::at_time_zone(x, zone, env.utc(), pos)?;
+            zones::at_time_zone(times::date_trunc(unit, local, pos)?, zone, env.utc(), pos)
         }
         _ => refused(Value::Function(written(name).to_owned()), pos),
     }

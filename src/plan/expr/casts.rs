@@ -81,8 +81,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
 ];
 
-/// `x::to`
-pub(super) fn cast(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar> {
+/// `x::to`; `iso`: the session shows days as ISO writes them.
+pub(super) fn cast(x: Scalar, to: &CastType, iso: bool, at: Pos, pos: Pos) -> Result<Scalar> {
     if !to.modifier.is_empty() && (to.ty.is_datetime() || to.ty == SqlType::Time) {
         return refused(Value::CastToTime, pos);
     }
@@ -117,6 +117,11 @@ pub(super) fn cast(x: Scalar, to: &CastType, at: Pos, pos: Pos) -> Result<Scalar
         (SqlType::Int4, SqlType::Bool) => {
             let zero = numbers::literal("0", None, pos)?;
             comparison::comparison(BinaryOp::Ne, x, zero, pos)
+        }
+        // A day as ISO writes it, which most sessions show: in another style it is refused.
+        (SqlType::Date, b) if b.is_text() && to.modifier.is_empty() && iso => {
+            let text = formats::to_char(x, "YYYY-MM-DD", pos)?;
+            Ok(numbers::retyped(text, b.clone()))
         }
         (a, b) if b.is_text() && to.modifier.is_empty() && (a.is_integer() || is_shown(a)) => {
             let ty = b.clone();

@@ -34,6 +34,10 @@ pub(crate) trait Columns {
     }
     /// EXTRACT gives numeric since PostgreSQL 14, double precision before.
     fn extract_type(&self) -> SqlType;
+    /// Whether moments without a zone are UTC's.
+    fn utc(&self) -> bool;
+    /// Whether the session shows days as ISO writes them.
+    fn iso(&self) -> bool;
     /// Counts one expression against the statement's limit: several forms look at their arguments more than once, and
     /// nested they would double with each level.
     fn spend(&self) -> Result<(), ClientError>;

@@ -58,6 +58,42 @@ pub enum Domain {
     /// `groups` for any key whose columns all stand inside parts that have domains, so that a function of such a part
     /// needs no domain of its own.
     Image(Box<Image>),
+    /// One place in tuples of which other keys have the other places.
+    Tuple {
+        /// All of it, the same for each of these keys.
+        tuple: Box<Tuple>,
+        /// The place; how many tuples there are is counted at the first one.
+        at: usize,
+    },
+}
+
+/// Values that come together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tuple {
+    /// What there is a tuple of.
+    pub from: TuplesOf,
+    /// The values, over a row or a base.
+    pub of: Vec<Scalar>,
+    /// Conditions over the same row or base.
+    pub only: Vec<Scalar>,
+    /// The domain of each value by itself, and whether NULL belongs to it.
+    pub each: Vec<(Domain, bool)>,
+}
+
+/// What there is a tuple of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TuplesOf {
+    /// Each row of a public table.
+    Rows {
+        /// Index of the table in the policy.
+        table: usize,
+        /// The binding that stands for a row.
+        binding: BindingId,
+        /// And of no row: an outer join gives NULL for all of them.
+        null: bool,
+    },
+    /// Each value of a base.
+    Base(Base),
 }
 
 /// Rows of a public table, as the statement reads it.
@@ -143,16 +179,33 @@ fn start(unit: &str, number: i64) -> Option<i64> {
 }
 
 impl Domain {
-    /// An upper bound of the number of values, no more than a number can hold; `table` knows how many a column of a public table has.
-    pub fn size(&self, table: &dyn Fn(usize, &str) -> usize) -> usize {
+    /// How many values NULL adds. Tuples have theirs.
+    pub fn nulls(&self, with_null: bool) -> usize {
+        usize::from(with_null && !matches!(self, Domain::Tuple { .. }))
+    }
+
+    /// An upper bound of the number of values, no more than a number can hold; `table` knows how many a column of a public table has,
+    /// or how many rows it has.
+    pub fn size(&self, table: &dyn Fn(usize, Option<&str>) -> usize) -> usize {
         match self {
+            Domain::Tuple { at: 1.., .. } => 1,
+            Domain::Tuple { tuple, .. } => {
+                let each = tuple.each.iter().map(|(d, null)| d.size(table).saturating_add(d.nulls(*null)));
+                let product = each.fold(1, usize::saturating_mul);
+                product.min(match &tuple.from {
+                    TuplesOf::Rows { table: t, null, .. } => {
+                        table(*t, None).saturating_add(usize::from(*null))
+                    }
+                    TuplesOf::Base(b) => b.domain.size(table).saturating_add(usize::from(b.null)),
+                })
+            }
             Domain::Image(image) => {
                 let each =
                     image.bases.iter().map(|b| b.domain.size(table).saturating_add(usize::from(b.null)));
                 let all = each.fold(1, usize::saturating_mul);
                 image.most.map_or(all, |most| most.min(all))
             }
-            Domain::Table { table: t, column, .. } => table(*t, column),
+            Domain::Table { table: t, column, .. } => table(*t, Some(column)),
             Domain::Bool
             | Domain::Values(_)
             | Domain::Series { .. }
@@ -166,7 +219,7 @@ impl Domain {
         match self {
             Domain::Bool => Some(2),
             Domain::Values(v) => Some(v.len()),
-            Domain::Table { .. } | Domain::Image(_) => None,
+            Domain::Table { .. } | Domain::Image(_) | Domain::Tuple { .. } => None,
             Domain::Series { lo, hi, step } => {
                 let n = ((hi - lo) / step).with_scale_round(0, RoundingMode::Floor) + BigDecimal::from(1);
                 n.to_usize()
@@ -196,6 +249,11 @@ impl Domain {
         match self {
             Domain::Bool | Domain::Values(_) | Domain::Series { .. } => self.enumerated(),
             Domain::Table { .. } | Domain::DateTrunc { .. } | Domain::Days { .. } => None,
+            Domain::Tuple { at: 1.., .. } => Some(1),
+            Domain::Tuple { tuple, .. } => match &tuple.from {
+                TuplesOf::Rows { .. } => None,
+                TuplesOf::Base(b) => b.domain.exact_size()?.checked_add(usize::from(b.null)),
+            },
             Domain::Image(image) => image.most.or_else(|| {
                 let each = |b: &Base| b.domain.exact_size()?.checked_add(usize::from(b.null));
                 image.bases.iter().try_fold(1usize, |n, b| n.checked_mul(each(b)?))
@@ -212,6 +270,11 @@ impl Domain {
                 [base] => base.domain.listed()?.checked_add(usize::from(base.null)),
                 _ => None,
             },
+            Domain::Tuple { at: 1.., .. } => Some(1),
+            Domain::Tuple { tuple, .. } => match &tuple.from {
+                TuplesOf::Rows { .. } => None,
+                TuplesOf::Base(b) => b.domain.listed()?.checked_add(usize::from(b.null)),
+            },
             _ => None,
         }
     }
@@ -226,6 +289,12 @@ impl Domain {
                     base.domain = base.domain.clone().written_out(utc, most);
                 }
                 Domain::Image(image)
+            }
+            Domain::Tuple { mut tuple, at } => {
+                if let TuplesOf::Base(base) = &mut tuple.from {
+                    base.domain = base.domain.clone().written_out(utc, most);
+                }
+                Domain::Tuple { tuple, at }
             }
             other => other.members(utc, most).map_or(other, Domain::Values),
         }
@@ -273,6 +342,10 @@ impl Domain {
                 all.into_iter().any(Scalar::is_given) || image.bases.iter().any(|b| b.domain.is_given())
             }
             Domain::Table { only: Some(rows), .. } => rows.meets.iter().any(Scalar::is_given),
+            Domain::Tuple { tuple, .. } => {
+                let base = matches!(&tuple.from, TuplesOf::Base(b) if b.domain.is_given());
+                base || tuple.of.iter().chain(&tuple.only).any(Scalar::is_given)
+            }
             _ => false,
         }
     }
@@ -282,6 +355,10 @@ impl Domain {
         match self {
             Domain::Table { table, .. } => vec![*table],
             Domain::Image(image) => image.bases.iter().flat_map(|b| b.domain.tables()).collect(),
+            Domain::Tuple { tuple, .. } => match &tuple.from {
+                TuplesOf::Rows { table, .. } => vec![*table],
+                TuplesOf::Base(b) => b.domain.tables(),
+            },
             _ => Vec::new(),
         }
     }

@@ -56,6 +56,7 @@ pub use table::{Entry, Function, entries, reference};
 pub use text::LONGEST_TEXT;
 pub use times::clamp;
 pub(crate) use times::truncated;
+pub(crate) use zones::is_utc;
 
 use crate::refusals::value::{Constant, Value};
 use calls::call;
@@ -126,7 +127,7 @@ pub(crate) fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
             {
                 return literal(l, Some(&ty.ty), pos);
             }
-            casts::cast(lower(expr, env)?, ty, expr.pos.or(pos), pos)
+            casts::cast(lower(expr, env)?, ty, env.iso(), expr.pos.or(pos), pos)
         }
         ExprKind::Extract { field, expr } => {
             times::extract(field, lower(expr, env)?, env.extract_type(), pos)
@@ -144,7 +145,7 @@ pub(crate) fn lower(e: &Expr, env: &dyn Columns) -> Result<Scalar> {
             let Some(zone) = constant_text(zone) else {
                 return refused(Value::Inconstant(Constant::Zone), pos);
             };
-            zones::at_time_zone(lower(expr, env)?, zone, pos)
+            zones::at_time_zone(lower(expr, env)?, zone, env.utc(), pos)
         }
         ExprKind::Session(_) => refused(Value::Session, pos),
         ExprKind::Exists { .. } | ExprKind::InQuery { .. } => {

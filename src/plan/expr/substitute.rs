@@ -44,8 +44,13 @@ pub const VALUE: &str = "k";
 impl Scalar {
     /// The column that holds its values in a public domain, in the type that computes.
     pub fn stand_in(&self, binding: BindingId) -> Scalar {
+        self.stand_in_as(binding, VALUE)
+    }
+
+    /// The same, of a column that is called otherwise.
+    pub fn stand_in_as(&self, binding: BindingId, name: &str) -> Scalar {
         let facts = Facts { cost: 1, ..Facts::clone(&self.facts) };
-        let column = Scalar::of(Node::Column { binding, name: VALUE.into() }, facts);
+        let column = Scalar::of(Node::Column { binding, name: name.into() }, facts);
         match (self.phys(), self.ty()) {
             (Phys::Num, ty) if !matches!(ty, SqlType::Numeric { .. }) => as_computed(column),
             _ => column,

@@ -150,6 +150,8 @@ pub(super) fn literal(text: &str, ty: &SqlType, pos: Pos) -> Result<Scalar> {
     let utc = text.strip_suffix(['Z', 'z']).filter(|bare| is_iso(bare, &SqlType::Timestamp));
     let utc = utc.map(|bare| format!("{}+00", bare.replace('T', " ")));
     let text = utc.as_deref().unwrap_or(text);
+    let utc = Some(text).filter(|text| *ty == SqlType::Timestamptz && is_iso(text, ty)).and_then(in_utc);
+    let text = utc.as_deref().unwrap_or(text);
     let bare = text.rfind(['+', '-']).and_then(|at| text.get(..at));
     let bare = bare.filter(|bare| is_iso(text, &SqlType::Timestamptz) && is_iso(bare, &SqlType::Timestamp));
     let text = bare.filter(|_| *ty != SqlType::Timestamptz).unwrap_or(text);
@@ -181,6 +183,17 @@ pub(super) fn literal(text: &str, ty: &SqlType, pos: Pos) -> Result<Scalar> {
         },
         facts,
     )
+}
+
+/// A moment that is written with an offset, in UTC.
+fn in_utc(text: &str) -> Option<String> {
+    let (clock, offset) = text.split_at_checked(text.rfind(['+', '-'])?)?;
+    let east = if offset.starts_with('+') { 1 } else { -1 };
+    let mut parts = offset.trim_start_matches(['+', '-']).split(':').map(|p| p.parse::<i64>().ok());
+    let mut part = |most: i64| parts.next().map_or(Some(0), |p| p.filter(|n| *n <= most));
+    let seconds = part(15)? * 3_600 + part(59)? * 60 + part(59)?;
+    let at = policy::from_iso(&clock.replace('T', " "))? - east * seconds * time::MICROS_PER_SECOND;
+    (time::FIRST..=time::LAST).contains(&at).then(|| format!("{}+00", time::timestamp(at)))
 }
 
 /// A string constant of a time of day, as `08:30:00` or `8:30`.
@@ -364,8 +377,7 @@ fn field_span(field: &str, ty: &SqlType, of: &Interval) -> Interval {
         }
         "epoch" => {
             let seconds = |t: i64| BigDecimal::new(t.into(), 6) + BigDecimal::from(946_684_800);
-            // Double precision before PostgreSQL 14: fifteen digits as numeric.
-            Interval::new(seconds(lo), seconds(hi)).widened(14)
+            Interval::new(seconds(lo), seconds(hi))
         }
         _ => match FIELDS.iter().find(|(f, ..)| *f == field) {
             Some((_, lo, hi, _)) => Interval::new(*lo, *hi),
@@ -384,11 +396,16 @@ fn extract_rule(args: &[Scalar], param: &Param) -> Result<Facts, Value> {
     let Some((_, _, _, whole)) = FIELDS.iter().find(|(f, ..)| f == field) else {
         return Err(Unfit::ExtractField.into());
     };
+    // Double precision before PostgreSQL 14, whose fifteen digits become a numeric.
+    let of = |times: &Interval| {
+        let span = field_span(field, &x.facts.ty, times);
+        if ty.is_float() && *field == "epoch" { span.widened(14) } else { span }
+    };
     let (span, bound) = match x.node {
         Node::Null => (Interval::point(0.into()), Interval::point(0.into())),
         _ => {
-            let span = field_span(field, &x.facts.ty, x.facts.span.interval());
-            let declared = field_span(field, &x.facts.ty, x.facts.bound.interval());
+            let span = of(x.facts.span.interval());
+            let declared = of(x.facts.bound.interval());
             let declared = if declared.finite().is_some() { declared } else { span.clone() };
             (span, declared)
         }

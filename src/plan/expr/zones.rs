@@ -5,7 +5,7 @@ use super::dates::{constant_parts, moments, moved};
 use super::facts::Facts;
 use super::print::{Print, string};
 use super::refusal::{Result, refused};
-use super::scalar::{Param, Scalar};
+use super::scalar::{Node, Param, Scalar};
 use super::table::Function;
 use super::times::bounded_constant;
 use crate::expr::interval::Interval;
@@ -17,10 +17,19 @@ use sql::ast::Pos;
 
 const ZONE: Function = Function::plain("timezone", zone_rule, zone_text);
 
-/// `x AT TIME ZONE zone`
-pub(super) fn at_time_zone(x: Scalar, zone: &str, pos: Pos) -> Result<Scalar> {
+/// `x AT TIME ZONE zone`; `utc`: moments without a zone are UTC's.
+pub(super) fn at_time_zone(x: Scalar, zone: &str, utc: bool, pos: Pos) -> Result<Scalar> {
     if !is_plain_zone(zone) {
         return refused(Moment::Zone, pos);
+    }
+    // There and back again.
+    if utc
+        && is_utc(zone)
+        && x.facts.ty == SqlType::Timestamptz
+        && let Node::Cast(inner) = &x.node
+        && matches!(inner.facts.ty, SqlType::Timestamp | SqlType::Date)
+    {
+        return casts::to_time(Scalar::clone(inner), SqlType::Timestamp, pos);
     }
     let x = if x.facts.ty == SqlType::Date { casts::to_time(x, SqlType::Timestamptz, pos)? } else { x };
     if !x.facts.ty.is_datetime() {
@@ -44,6 +53,12 @@ fn is_plain_zone(zone: &str) -> bool {
     let small = zone.len() <= 60 && zone.bytes().filter(u8::is_ascii_digit).count() <= 2;
     let letters = |c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '_' | '-');
     small && !zone.is_empty() && name.chars().all(letters)
+}
+
+/// Whether a zone has always been UTC.
+pub(crate) fn is_utc(zone: &str) -> bool {
+    ["utc", "etc/utc", "gmt", "etc/gmt", "etc/gmt0", "zulu", "etc/zulu"]
+        .contains(&zone.to_lowercase().as_str())
 }
 
 /// `+05:30`, `-7`: an offset below 16 hours.
@@ -96,7 +111,8 @@ fn zone_rule(args: &[Scalar], param: &Param) -> Result<Facts, Value> {
         return Err(Unfit::Zone.into());
     }
     // Local time is within a day of UTC.
-    let f = |i: &Interval| moved(i, Some, DAY);
+    let away = if matches!(param, Param::Zone(zone) if is_utc(zone)) { 0 } else { DAY };
+    let f = |i: &Interval| moved(i, Some, away);
     let facts = Facts::of_type(ty, x.facts.nullable);
     Ok(Facts { span: x.facts.span.one(f), bound: x.facts.bound.one(f), cost: 200, ..facts })
 }

@@ -9,17 +9,19 @@
 mod clock;
 mod conditions;
 pub(crate) mod kept;
+mod kept_rows;
 pub mod key;
 mod narrowed;
 mod of_table;
 mod ranges;
 mod remedy;
 mod together;
+mod tuples;
 mod values;
 
 use crate::algebra::equivalence_classes::Classes;
 use crate::algebra::source::PrivateSource;
-use crate::expr::domain::Domain;
+use crate::expr::domain::{Domain, TuplesOf};
 use crate::expr::interval::Interval;
 use crate::expr::{Node, Scalar};
 use crate::facts::Facts;
@@ -65,14 +67,11 @@ pub(crate) fn decide(
     }
     let limit = policy.limits.max_public_groups;
     let conditions = conditions::of(source, having);
-    let narrowed = Narrowed::new(scans, &ranges::ranges(&conditions, settings.utc()));
+    let kept = kept_rows::kept(policy, source);
+    let narrowed = Narrowed::new(scans, &ranges::ranges(&conditions, settings.utc())).of_kept(kept);
     let mut found = Vec::with_capacity(keys.len());
-    let mut reasons = Vec::with_capacity(keys.len());
-    // How many groups there are, and how many of them are read, where one key has no values.
-    let (mut product, mut read): (usize, usize) = (1, 1);
     let within: Vec<Scalar> =
         keys.iter().zip(written).map(|(k, expr)| narrowed.lower(&k.scalar, expr)).collect();
-    let size_of = |table: usize, column: &str| facts.size(Size::Distinct(table, column.to_owned()));
     for (k, within) in keys.iter().zip(&within) {
         let listed = conditions.iter().find_map(|c| listed(c, &k.scalar));
         let Some(domain) = listed.or_else(|| values::of_key(within, &conditions, limit)) else {
@@ -81,14 +80,20 @@ pub(crate) fn decide(
         };
         let domain = of_table::narrowed(domain, &k.scalar, source, &conditions);
         let domain = clock::narrowed(domain, &k.scalar, &conditions);
-        let with_null = k.scalar.nullable() && !conditions.iter().any(|f| rejects_null(f, &k.scalar));
-        let size = domain.size(&size_of);
-        let size = size.saturating_add(usize::from(with_null));
+        let with_null = within.nullable() && !conditions.iter().any(|f| rejects_null(f, &k.scalar));
+        found.push((domain, with_null));
+    }
+    tuples::tuples(policy, source, (keys, &within), &conditions, limit, &mut found);
+    let size_of = size_of(facts);
+    // How many groups there are, and how many of them are read, where one key has no values.
+    let (mut product, mut read): (usize, usize) = (1, 1);
+    let mut reasons = Vec::with_capacity(keys.len());
+    for (k, (domain, with_null)) in keys.iter().zip(&found) {
+        let size = domain.size(&size_of).saturating_add(domain.nulls(*with_null));
         product = product.saturating_mul(size);
         // A key without any value makes no groups, and those beside it are read all the same.
         read = read.saturating_mul(size.max(1));
-        reasons.push(format!("{}: {}", k.label, describe(policy, &domain, with_null)));
-        found.push((domain, with_null));
+        reasons.push(format!("{}: {}", k.label, describe(policy, domain, *with_null)));
     }
     if read > limit {
         let why = format!("{read} public groups would exceed limits.max_public_groups = {limit}");
@@ -159,13 +164,18 @@ pub(crate) fn equal_columns(source: &PrivateSource) -> Classes {
 
 /// The most groups of these keys, when their domains are public.
 pub(crate) fn size(keys: &[Key], facts: &Facts<'_>) -> usize {
-    let size_of = |table: usize, column: &str| facts.size(Size::Distinct(table, column.to_owned()));
-    let mut product: usize = 1;
-    for (domain, with_null) in keys.iter().filter_map(|k| k.domain.as_ref()) {
-        let size = domain.size(&size_of);
-        product = product.saturating_mul(size.saturating_add(usize::from(*with_null)));
+    let size_of = size_of(facts);
+    let domains = keys.iter().filter_map(|k| k.domain.as_ref());
+    let each = domains.map(|(d, null)| d.size(&size_of).saturating_add(d.nulls(*null)));
+    each.fold(1, usize::saturating_mul)
+}
+
+/// How many values a column of a public table has, or how many rows it has.
+fn size_of<'f>(facts: &'f Facts<'_>) -> impl Fn(usize, Option<&str>) -> usize {
+    |table, column| {
+        let column = column.map(|column| Size::Distinct(table, column.to_owned()));
+        facts.size(column.unwrap_or(Size::Rows(table)))
     }
-    product
 }
 
 fn describe(policy: &Policy, domain: &Domain, with_null: bool) -> String {
@@ -185,6 +195,16 @@ fn describe(policy: &Policy, domain: &Domain, with_null: bool) -> String {
         Domain::DateTrunc { unit, lo, hi, .. } => format!("every {unit} from {} to {}", day(*lo), day(*hi)),
         Domain::Days { lo, hi, .. } => format!("every day from {} to {}", day(*lo), day(*hi)),
         Domain::Image(image) if image.bases.is_empty() => "one value".into(),
+        Domain::Tuple { tuple, at } => {
+            let of = match &tuple.from {
+                TuplesOf::Rows { table, null, .. } => {
+                    let name = policy.tables.get(*table).map(|t| t.name.as_str()).unwrap_or_default();
+                    format!("rows of {name}{}", if *null { ", and NULL" } else { "" })
+                }
+                TuplesOf::Base(b) => describe(policy, &b.domain, b.null),
+            };
+            return if *at == 0 { format!("its values for {of}") } else { "its values for the same".into() };
+        }
         Domain::Image(image) => {
             let of: Vec<String> = image.bases.iter().map(|b| describe(policy, &b.domain, b.null)).collect();
             format!("its values for {}", of.join(" and "))

@@ -20,6 +20,8 @@ use std::collections::BTreeMap;
 pub(super) struct Narrowed<'f, 'a> {
     scans: &'f Scans<'a>,
     columns: BTreeMap<Col, Column>,
+    /// Relations whose rows an outer join never misses.
+    kept: Vec<BindingId>,
 }
 
 impl<'f, 'a> Narrowed<'f, 'a> {
@@ -28,12 +30,17 @@ impl<'f, 'a> Narrowed<'f, 'a> {
             let column = scans.table_of(col.0)?.column(&col.1)?;
             Some((col.clone(), Column { range: Some(moved(column, range)?), ..column.clone() }))
         });
-        Self { scans, columns: columns.collect() }
+        Self { scans, columns: columns.collect(), kept: Vec::new() }
+    }
+
+    /// The same, where the rows of these relations are NULL for none of those that they are joined to.
+    pub fn of_kept(self, kept: Vec<BindingId>) -> Self {
+        Self { kept, ..self }
     }
 
     /// The key with narrower ranges.
     pub fn lower(&self, key: &Scalar, expr: &Expr) -> Scalar {
-        match self.columns.is_empty() {
+        match self.columns.is_empty() && self.kept.is_empty() {
             true => key.clone(),
             // Nothing is refused for a narrower range that is not for a wider one; if it were, the wider one is right, too.
             false => lower(expr, self).ok().filter(|s| s.ty() == key.ty()).unwrap_or_else(|| key.clone()),
@@ -80,7 +87,11 @@ impl Columns for Narrowed<'_, '_> {
     fn column(&self, binding: BindingId, column: usize) -> Option<ColumnInfo<'_>> {
         let info = self.scans.column(binding, column)?;
         let narrower = self.columns.get(&(binding, info.column.name.clone()));
-        Some(ColumnInfo { column: narrower.unwrap_or(info.column), ..info })
+        let nullable = match self.kept.contains(&binding) {
+            true => !info.column.not_null,
+            false => info.nullable,
+        };
+        Some(ColumnInfo { column: narrower.unwrap_or(info.column), nullable, ..info })
     }
 
     fn computed(&self, binding: BindingId, column: usize) -> Option<Scalar> {
@@ -93,6 +104,14 @@ impl Columns for Narrowed<'_, '_> {
 
     fn extract_type(&self) -> SqlType {
         self.scans.extract_type()
+    }
+
+    fn iso(&self) -> bool {
+        self.scans.iso()
+    }
+
+    fn utc(&self) -> bool {
+        self.scans.utc()
     }
 
     fn spend(&self) -> Result<(), answer::ClientError> {

@@ -41,7 +41,7 @@ pub(super) fn narrowed(
 }
 
 /// Whether it looks at this binding; None where it looks at others, or holds a subquery.
-fn looks_at_it(s: &Scalar, wanted: BindingId) -> Option<bool> {
+pub(super) fn looks_at_it(s: &Scalar, wanted: BindingId) -> Option<bool> {
     match s.node() {
         Node::Column { binding, .. } => (*binding == wanted).then_some(true),
         Node::Exists(..) | Node::InRows(..) => None,

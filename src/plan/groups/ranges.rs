@@ -2,7 +2,7 @@
 
 use crate::algebra::equivalence_classes::Col;
 use crate::expr::interval::Interval;
-use crate::expr::{Node, Param, Scalar};
+use crate::expr::{Node, Param, Scalar, is_utc};
 use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
 use schema::SqlType;
 use schema::time::{self, DAY, MICROS_PER_SECOND};
@@ -150,9 +150,14 @@ fn behind(x: &Scalar, range: Interval, utc: bool) -> Option<(Col, Interval)> {
                     moved(Interval { hi, ..range }, -zone, zone)
                 }
                 ("extract", "year") => moved(years(range)?, -zone, zone),
+                ("extract", "epoch") if inner.ty().is_datetime() => of_seconds(range, x.ty()),
                 _ => return None,
             };
             behind(inner, range, utc)
+        }
+        Node::Apply(f, args, Param::Zone(zone)) if f.name == "timezone" => {
+            let away = if is_utc(zone) { 0 } else { ZONE };
+            behind(args.first()?, moved(range, -away, away), utc)
         }
         _ => None,
     }
@@ -176,6 +181,19 @@ fn moved(range: Interval, lo: i64, hi: i64) -> Interval {
     Interval {
         lo: range.lo.map(|x| x + BigDecimal::from(lo)),
         hi: range.hi.map(|x| x + BigDecimal::from(hi)),
+    }
+}
+
+/// The moments of seconds since 1970, which are the same in all zones; of double precision a millisecond more.
+fn of_seconds(range: Interval, ty: &SqlType) -> Interval {
+    let slack = if ty.is_float() { 1_000 } else { 0 };
+    let at = |x: BigDecimal, mode, slack: i64| {
+        let micros = (x - BigDecimal::from(946_684_800)) * BigDecimal::from(MICROS_PER_SECOND);
+        micros.with_scale_round(0, mode) + BigDecimal::from(slack)
+    };
+    Interval {
+        lo: range.lo.map(|x| at(x, RoundingMode::Ceiling, -slack)),
+        hi: range.hi.map(|x| at(x, RoundingMode::Floor, slack)),
     }
 }
 

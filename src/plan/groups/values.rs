@@ -31,7 +31,7 @@ fn is_constant(s: &Scalar) -> bool {
 }
 
 /// What is known of the values of an expression without looking at its parts.
-fn own(s: &Scalar) -> Option<Domain> {
+pub(super) fn own(s: &Scalar) -> Option<Domain> {
     s.domain().cloned().or_else(|| bins(s)).or_else(|| plain(s))
 }
 
@@ -102,7 +102,7 @@ fn units(s: &Scalar) -> Option<Scalar> {
 }
 
 /// How many values are enumerated. Those of public tables are not known here.
-fn count(domain: &Domain) -> usize {
+pub(super) fn count(domain: &Domain) -> usize {
     domain.size(&|_, _| 1)
 }
 
@@ -131,7 +131,7 @@ fn bases(key: &Scalar, limit: usize) -> Option<Vec<Scalar>> {
 }
 
 /// The columns that an expression looks at.
-fn columns(s: &Scalar) -> Vec<&Scalar> {
+pub(super) fn columns(s: &Scalar) -> Vec<&Scalar> {
     match s.node() {
         Node::Column { .. } => vec![s],
         _ => s.children().into_iter().flat_map(columns).collect(),
@@ -151,6 +151,20 @@ fn truncation(key: &Scalar, part: &Scalar) -> Option<Scalar> {
     };
     let found = time.and_then(|x| units.iter().filter_map(|u| truncated(u, x)).find(whole));
     found.or_else(|| part.children().into_iter().find_map(|c| truncation(key, c)))
+}
+
+/// The truncations of all times that an expression looks at.
+pub(super) fn truncations(s: &Scalar, out: &mut Vec<Scalar>) {
+    let time = match s.node() {
+        Node::Apply(f, args, Param::Field(..)) if matches!(f.name, "extract" | "date_trunc") => args.first(),
+        Node::Cast(x) if *s.ty() == SqlType::Date && x.ty().is_datetime() => Some(&**x),
+        _ => None,
+    };
+    for unit in ["year", "quarter", "month", "week", "day", "hour", "minute"] {
+        let found = time.and_then(|x| truncated(unit, x)).filter(|t| t.domain().is_some());
+        out.extend(found.filter(|t| !out.contains(t)));
+    }
+    s.children().into_iter().for_each(|c| truncations(c, out));
 }
 
 /// The smallest parts that have domains.

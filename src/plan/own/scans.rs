@@ -254,6 +254,14 @@ impl Columns for Scans<'_> {
     }
 
     fn extract_type(&self) -> SqlType {
-        self.scope.extract_type.clone()
+        self.scope.server.extract.clone()
+    }
+
+    fn iso(&self) -> bool {
+        self.scope.server.iso
+    }
+
+    fn utc(&self) -> bool {
+        self.scope.server.utc
     }
 }

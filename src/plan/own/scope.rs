@@ -12,6 +12,16 @@ use sql::ast::*;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
+/// What server and session make of times.
+pub(crate) struct Server {
+    /// EXTRACT's type.
+    pub extract: SqlType,
+    /// Moments without a zone are UTC's.
+    pub utc: bool,
+    /// Days are shown as ISO writes them.
+    pub iso: bool,
+}
+
 /// The statement around a release, as its relations see it. Numbers that are given out are shared by all of them.
 pub(crate) struct Scope<'a> {
     /// The policy.
@@ -22,8 +32,8 @@ pub(crate) struct Scope<'a> {
     pub ctes: &'a BTreeMap<CteId, &'a Query>,
     /// Kinds of the statement's relations.
     pub kinds: &'a Kinds,
-    /// EXTRACT's type.
-    pub extract_type: SqlType,
+    /// What server and session make of times.
+    pub server: Server,
     /// Rows of a unit as they are declared.
     pub rows: RowsPerUnit,
     /// Stages that were released before.
@@ -45,7 +55,7 @@ impl<'a> Scope<'a> {
     pub fn new(
         policy: &'a Policy,
         (bindings, ctes, kinds): (&'a Bindings, &'a BTreeMap<CteId, &'a Query>, &'a Kinds),
-        extract_type: SqlType,
+        server: Server,
         rows: RowsPerUnit,
         given: Given,
         spend: Spend,
@@ -55,7 +65,7 @@ impl<'a> Scope<'a> {
             bindings,
             ctes,
             kinds,
-            extract_type,
+            server,
             rows,
             given,
             spend,

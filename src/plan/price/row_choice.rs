@@ -268,6 +268,14 @@ impl Columns for Counted<'_> {
         SqlType::Float8
     }
 
+    fn iso(&self) -> bool {
+        true
+    }
+
+    fn utc(&self) -> bool {
+        false
+    }
+
     fn spend(&self) -> Result<(), ClientError> {
         Ok(())
     }

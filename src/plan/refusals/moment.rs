@@ -23,6 +23,7 @@ pub(crate) enum Moment {
     /// A field that a time of day does not have; it has these.
     ClockField(&'static [&'static str]),
     TruncTime,
+    TruncClock,
     TruncOf,
     /// A unit that `date_trunc` does not cut to; it cuts to these.
     Unit {

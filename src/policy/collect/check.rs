@@ -146,6 +146,7 @@ fn reports(collect: &Collect, relation: &Relation) -> Table {
         columns: columns.collect(),
         hidden: Vec::new(),
         keys: Vec::new(),
+        foreign_keys: Vec::new(),
         proven_rows: None,
         published: false,
         collected: true,

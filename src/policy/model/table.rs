@@ -34,6 +34,8 @@ pub struct Table {
     pub hidden: Vec<String>,
     /// Keys that prove uniqueness, as column names; they may name hidden columns.
     pub keys: Vec<Vec<String>>,
+    /// Foreign keys, validated or not.
+    pub foreign_keys: Vec<schema::ForeignKey>,
     /// Rows of one unit are at most this many, proven by a key `(unit, n)` and a CHECK that bounds n.
     pub proven_rows: Option<u32>,
     /// A public view that may read private tables: the owner says that its rows are published.

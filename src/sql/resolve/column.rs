@@ -23,7 +23,14 @@ impl Resolver<'_> {
         let names: Vec<String> = parts.iter().map(fold).collect();
         let (table, column) = match names.as_slice() {
             [table, column] | [_, table, column] => (table, column),
-            _ => return Err(self.unsupported("a name of more than three parts", pos)),
+            [database, _, table, column] => {
+                self.is_here(database, &names, pos)?;
+                (table, column)
+            }
+            _ => {
+                let m = format!("improper qualified name (too many dotted names): {}", names.join("."));
+                return Err(ClientError::new(SqlState::SYNTAX_ERROR, m).at(pos));
+            }
         };
         for scope in self.scopes.iter().rev() {
             if let Some(binding) = scope.binding(&self.bindings, table) {

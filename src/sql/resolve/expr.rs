@@ -172,9 +172,10 @@ impl Resolver<'_> {
                 ExprKind::Cast { expr: Box::new(Expr::new(value, pos)), ty }
             }
             sp::Expr::Interval(i) => self.interval(i, pos)?,
-            sp::Expr::Extract { field, expr, .. } => {
-                ExprKind::Extract { field: field.to_string().to_lowercase(), expr: self.boxed(expr)? }
-            }
+            sp::Expr::Extract { field, expr, .. } => ExprKind::Extract {
+                field: field.to_string().trim_matches('\'').to_lowercase(),
+                expr: self.boxed(expr)?,
+            },
             sp::Expr::AtTimeZone { timestamp, time_zone } => {
                 ExprKind::AtTimeZone { expr: self.boxed(timestamp)?, zone: self.boxed(time_zone)? }
             }
@@ -327,7 +328,8 @@ impl Resolver<'_> {
             }
             return self.binary(op, left, right);
         }
-        let op = match op {
+        let builtin = builtin(op);
+        let op = match builtin.as_ref().unwrap_or(op) {
             B::Plus => BinaryOp::Add,
             B::Minus => BinaryOp::Sub,
             B::Multiply => BinaryOp::Mul,
@@ -403,10 +405,45 @@ impl Resolver<'_> {
     }
 }
 
+/// `OPERATOR(pg_catalog.=)` as `=`: the server's own operators by their whole names.
+fn builtin(op: &sp::BinaryOperator) -> Option<sp::BinaryOperator> {
+    use sp::BinaryOperator as B;
+    let B::PGCustomBinaryOperator(parts) = op else { return None };
+    let name = match parts.as_slice() {
+        [schema, name] if schema.eq_ignore_ascii_case("pg_catalog") => name,
+        [name] => name,
+        _ => return None,
+    };
+    Some(match name.as_str() {
+        "=" => B::Eq,
+        "<>" | "!=" => B::NotEq,
+        "<" => B::Lt,
+        "<=" => B::LtEq,
+        ">" => B::Gt,
+        ">=" => B::GtEq,
+        "+" => B::Plus,
+        "-" => B::Minus,
+        "*" => B::Multiply,
+        "/" => B::Divide,
+        "%" => B::Modulo,
+        "||" => B::StringConcat,
+        "~" => B::PGRegexMatch,
+        "!~" => B::PGRegexNotMatch,
+        "~*" => B::PGRegexIMatch,
+        "!~*" => B::PGRegexNotIMatch,
+        "~~" => B::PGLikeMatch,
+        "!~~" => B::PGNotLikeMatch,
+        "~~*" => B::PGILikeMatch,
+        "!~~*" => B::PGNotILikeMatch,
+        _ => return None,
+    })
+}
+
 /// `=`, `<` and their like.
 pub(super) fn comparison(op: &sp::BinaryOperator) -> Option<BinaryOp> {
     use sp::BinaryOperator as B;
-    Some(match op {
+    let builtin = builtin(op);
+    Some(match builtin.as_ref().unwrap_or(op) {
         B::Eq => BinaryOp::Eq,
         B::NotEq => BinaryOp::Ne,
         B::Lt => BinaryOp::Lt,

@@ -4,7 +4,7 @@ use super::scope::{Merged, Scope};
 use super::{Resolver, Result, and};
 use crate::ast::*;
 use crate::functions::nearest_of;
-use crate::names::{fold, parts, truncate};
+use crate::names::{ELSEWHERE, fold, parts, truncate};
 use answer::{ClientError, SqlState};
 use sqlparser::ast as sp;
 
@@ -138,7 +138,9 @@ impl Resolver<'_> {
                 index_hints,
             } if with_hints.is_empty() && partitions.is_empty() && index_hints.is_empty() => {
                 if sample.is_some() {
-                    return Err(self.unsupported("TABLESAMPLE", pos));
+                    let hint = "Leave it out: noise is the same over a part of the rows, and larger beside what they add up to. \
+                                What is asked for costs the same.";
+                    return Err(self.unsupported("TABLESAMPLE", pos).hint(hint));
                 }
                 self.relation(name, alias.as_ref(), pos)
             }
@@ -190,6 +192,17 @@ impl Resolver<'_> {
             sp::TableFactor::NestedJoin { table_with_joins, alias: None } => {
                 self.table_with_joins(table_with_joins, before)
             }
+            // The same as a subquery of all its columns.
+            sp::TableFactor::NestedJoin { table_with_joins, alias: Some(alias) } => {
+                let (from, scope) = self.table_with_joins(table_with_joins, before)?;
+                let mut items = Vec::new();
+                self.star(scope.star(&self.bindings), pos, &mut items)?;
+                let names = items.iter().map(|i| i.name.clone()).collect();
+                let columns = self.alias_columns(alias, names, pos)?;
+                let select = Select { id: self.select_id(), from: vec![from], ..Select::of(items, pos) };
+                let query = Query::of(Body::Select(Box::new(select)));
+                Ok(self.bind(fold(&alias.name), Source::Derived, columns, Some(query), pos))
+            }
             _ => Err(self.unsupported("this form of FROM", pos)),
         }
     }
@@ -204,7 +217,14 @@ impl Resolver<'_> {
         let (schema, table) = match parts.as_slice() {
             [table] => (None, table.clone()),
             [schema, table] => (Some(schema.as_str()), table.clone()),
-            _ => return Err(self.unsupported("a name of more than two parts", pos)),
+            [database, schema, table] => {
+                self.is_here(database, &parts, pos)?;
+                (Some(schema.as_str()), table.clone())
+            }
+            _ => {
+                let m = format!("improper relation name (too many dotted names): {}", parts.join("."));
+                return Err(ClientError::new(SqlState::SYNTAX_ERROR, m).at(pos));
+            }
         };
         let cte =
             schema.is_none().then(|| self.ctes.iter().rev().find(|(n, ..)| *n == table).cloned()).flatten();
@@ -240,6 +260,14 @@ impl Resolver<'_> {
             Some(a) => (fold(&a.name), self.alias_columns(a, columns, pos)?),
         };
         Ok(self.bind(bound, source, columns, None, pos))
+    }
+
+    /// Whether the first part of a name is the database that the session is connected to.
+    pub(super) fn is_here(&self, database: &str, parts: &[String], pos: Pos) -> Result<()> {
+        if self.catalog.database() == Some(database) {
+            return Ok(());
+        }
+        Err(ClientError::unsupported(format!("{ELSEWHERE}: \"{}\"", parts.join("."))).at(pos))
     }
 
     fn no_relation(&self, schema: Option<&str>, table: &str, pos: Pos) -> ClientError {

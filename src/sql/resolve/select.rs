@@ -123,7 +123,11 @@ impl Resolver<'_> {
             }
             sp::SelectItem::QualifiedWildcard(sp::SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
                 let pos = self.lines.start(name);
-                let Some(wanted) = parts(name).pop() else {
+                let mut names = parts(name);
+                if let [database, _, _] = names.as_slice() {
+                    self.is_here(database, &names, pos)?;
+                }
+                let Some(wanted) = names.pop() else {
                     return Err(self.unsupported("this form of *", pos));
                 };
                 let Some(b) = self.scopes.last().and_then(|s| s.binding(&self.bindings, &wanted)) else {
@@ -138,7 +142,12 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    fn star(&mut self, columns: Vec<(BindingId, usize)>, pos: Pos, out: &mut Vec<Item>) -> Result<()> {
+    pub(super) fn star(
+        &mut self,
+        columns: Vec<(BindingId, usize)>,
+        pos: Pos,
+        out: &mut Vec<Item>,
+    ) -> Result<()> {
         for (binding, column) in columns {
             self.count_node()?;
             let expr = Expr::new(ExprKind::Column { binding, column }, pos);

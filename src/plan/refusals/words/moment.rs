@@ -27,6 +27,8 @@ impl Moment {
             Self::NoClock => mismatch("a date has no time of day"),
             Self::ClockField(fields) => mismatch("a time of day has no such field")
                 .hint(format!("Fields of a time are {} and epoch.", fields.join(", "))),
+            Self::TruncClock => unsupported("date_trunc to a unit of the clock in a time zone")
+                .hint("Write date_trunc('hour', t AT TIME ZONE 'zone'), or SET timezone and leave the zone out."),
             Self::TruncTime => unsupported("date_trunc of a time, which is an interval,")
                 .hint("Cut the timestamp: date_trunc('hour', ts)::time."),
             Self::TruncOf => mismatch("date_trunc needs a date or a timestamp"),

@@ -133,7 +133,7 @@ pub(crate) fn best(items: &[Serving], drawn: Option<Drawn>) -> Option<(usize, u6
 impl Profiled {
     /// The profile of the table of which a unit has no more rows than in the statement: where there are several, of which it has
     /// fewest.
-    pub(super) fn of(source: &PrivateSource, policy: &Policy, keys: &[Key], day: i64) -> Option<Self> {
+    pub(crate) fn of(source: &PrivateSource, policy: &Policy, keys: &[Key], day: i64) -> Option<Self> {
         let found = tables(source, policy)
             .filter_map(|(binding, t)| Some((binding, t, t.profile.as_ref()?, t.item_of_rows()?)));
         let (binding, table, profile, first) = found.min_by_key(|(.., item)| item.tail.h())?;
