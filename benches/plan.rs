@@ -51,7 +51,7 @@ fn way(sql: &str, policy: &Policy, settings: &Settings, sizes: &plan::Sizes, c: 
         let plan = plan::plan(&mut statement, policy, settings, sizes).expect("plans");
         length += print::typed(&plan.statement, policy, c).sql.len();
         length += plan.releases.iter().map(|r| fetch::fetch(r, policy).sql.len()).sum::<usize>();
-        length += print::finish(&plan, policy, c).0.sql.len();
+        length += print::finish(&plan, policy, c, &[]).0.sql.len();
     }
     length
 }

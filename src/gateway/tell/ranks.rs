@@ -1,11 +1,10 @@
 //! What extremes and quantiles are: values of rows near a rank, which noise moves by so many rows. Where groups have few more rows than
 //! that, such a value says nothing of them, and what says something is told.
 
-use super::reading::counted;
 use answer::Notice;
 use plan::release::Release;
 use plan::words::short;
-use plan::{Plan, quantile_ends};
+use plan::{PartKind, Plan, quantile_ends};
 use release::Noisy;
 
 /// Rows that a rank must have on its side for a value to be near it, in rows that it may be missed by.
@@ -69,4 +68,11 @@ fn too_few(plan: &Plan, release: &Release, noisy: &[Noisy], off: f64) -> Option<
     let (values, drawn) = (noisy.get(place)?.values.get(part)?, counts.drawn());
     let few = values.iter().filter(|n| drawn.shown(part, **n) < FEW * off).count();
     Some((few, values.len()))
+}
+
+/// The count that says how many rows a group has.
+pub(super) fn counted(release: &Release) -> Option<usize> {
+    let all = release.parts.iter().position(|p| p.kind == PartKind::Count(None));
+    let some = || release.parts.iter().position(|p| p.kind.counts());
+    all.or_else(some)
 }

@@ -6,7 +6,6 @@
 use super::ranks;
 use answer::Notice;
 use dp::Weights;
-use plan::PartKind;
 use plan::release::Release;
 use plan::words::short;
 use plan::{GroupingSets, Plan};
@@ -71,18 +70,11 @@ fn selected(release: &Release, rows: usize) -> Option<Notice> {
     Some(Notice::new(message).hint(release.groups_remedy.clone()))
 }
 
-/// The count that says how many rows a group has.
-pub(super) fn counted(release: &Release) -> Option<usize> {
-    let all = release.parts.iter().position(|p| p.kind == PartKind::Count(None));
-    let some = || release.parts.iter().position(|p| p.kind.counts());
-    all.or_else(some)
-}
-
 /// Leaves out groups whose noisy count is within its own 95 % error of 0.
 fn without_empty(release: &Release, noisy: &mut Noisy) -> Notice {
     let before = noisy.rows;
     let drawn = release.drawn();
-    let Some((part, error)) = counted(release).map(|part| (part, drawn.error95(part))) else {
+    let Some((part, error)) = ranks::counted(release).map(|part| (part, drawn.error95(part))) else {
         return Notice::new("empty_groups = off leaves out nothing here: no rows are counted")
             .hint("Select count(*), too.");
     };
