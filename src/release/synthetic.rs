@@ -40,9 +40,17 @@ pub fn answer(made: Made, keys: usize, spec: &Spec) -> Result<Noisy, ReleaseErro
     }
     let column =
         |i: usize| -> Vec<Option<Bytes>> { rows.iter().map(|row| row.get(i).cloned().flatten()).collect() };
-    let values = (width - integers..width).map(|i| {
+    // Of what is counted in parts of a row the number of rows, as with noise; points are chosen by parts.
+    let noises = spec.aggregates.iter().map(Some).chain(std::iter::repeat(None));
+    let values = (width - integers..width).zip(noises).map(|(i, noise)| {
         let ty = types.get(i).copied().unwrap_or_default();
-        column(i).iter().map(|cell| decode(cell.as_ref(), ty, i)).collect::<Result<Vec<i128>, _>>()
+        let value = |cell: &Option<Bytes>| {
+            let steps = decode(cell.as_ref(), ty, i)?;
+            Ok::<i128, ReleaseError>(
+                noise.filter(|_| spec.points.is_none()).map_or(steps, |noise| noise.number(steps)),
+            )
+        };
+        column(i).iter().map(value).collect::<Result<Vec<_>, _>>()
     });
     let values: Vec<Vec<i128>> = values.collect::<Result<_, _>>()?;
     let noisy = Noisy { keys: (0..keys).map(column).collect(), values, rows: rows.len() };

@@ -2,6 +2,7 @@
 //! bikes.
 
 use crate::bikes::Bikes;
+use crate::support;
 use std::collections::BTreeSet;
 
 /// A piece of a hint, and statements that do as it says.
@@ -490,6 +491,13 @@ const TRIED: &[(&str, &[&str])] = &[
         "Join the table in FROM: JOIN stations s ON s.station = t.station",
         &["SELECT count(*) FROM trips t JOIN stations s ON s.station = t.station"],
     ),
+    ("Write GROUP BY.", &["SELECT answer, count(*) FROM survey GROUP BY answer"]),
+    (
+        "Units of a range are public groups: GROUP BY date_trunc('month', started_at) with WHERE",
+        &[
+            "SELECT date_trunc('month', started_at), count(*) FROM trips WHERE started_at BETWEEN '2024-01-01' AND '2024-12-31' GROUP BY 1",
+        ],
+    ),
     (
         "Begin it with ",
         &[
@@ -553,6 +561,11 @@ const NOT_SHOWN: &[(&str, &str)] = &[
     ("or tie it to the unit: (SELECT avg(u.x)", "behind what is released first"),
     ("Write SELECT instead", "VALUES in brackets is no expression to the parser"),
     ("Group by keys whose values are public, or write", "more values than limits.max_public_groups"),
+    ("makes a group of this value public", "the bikes have no uuid: below"),
+    ("Ask for each set once, or SET", "under noisegate.intervals: below"),
+    ("paths = ", "a key of the policy, for its owner"),
+    ("is estimated from randomised reports", "a sentence of EXPLAIN, and no hint"),
+    ("for a report that supports a value", "a sentence of EXPLAIN, and no hint"),
 ];
 
 /// Hints that tell a name or a rule, and no statement; a piece of each.
@@ -615,8 +628,8 @@ fn literal(text: &str) -> (String, Vec<String>) {
     (all, pieces)
 }
 
-/// The texts of hints in the sources of a package: what stands in `.hint(…)`, and in the words of refusals, where a hint may be a
-/// constant or one of several, every sentence that is no detail.
+/// The texts of hints in the sources of a package: what stands in `.hint(…)`, and every other sentence that is no detail, since a hint
+/// may be a constant, an argument, or one of several.
 fn written(folder: &std::path::Path, out: &mut Vec<Vec<String>>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -630,16 +643,17 @@ fn written(folder: &std::path::Path, out: &mut Vec<Vec<String>>) {
             };
             let hints = text.split(".hint(").skip(1).filter_map(begins);
             out.extend(hints.filter(|(all, _)| has_example(all)).map(|(_, pieces)| pieces));
-            if path.components().any(|c| c.as_os_str() == "words") {
-                let sentence = |all: &str| all.ends_with('.') && all.starts_with(char::is_uppercase);
-                for (at, _) in text.match_indices('"') {
-                    let (all, pieces) = literal(&text[at + 1..]);
-                    let before =
-                        text[..at].trim_end_matches(|c: char| c.is_whitespace()).trim_end_matches("format!(");
-                    let detail = before.trim_end().ends_with(".detail(");
-                    if sentence(&all) && has_example(&all) && !detail && !out.contains(&pieces) {
-                        out.push(pieces);
-                    }
+            let sentence = |all: &str| all.ends_with('.') && all.starts_with(char::is_uppercase);
+            // Comments, tests and entries for people are no refusals.
+            let code = text.split("mod tests {").next().unwrap_or_default();
+            let lines = code.lines().filter(|l| !l.trim_start().starts_with("//"));
+            let code: String = lines.map(|l| format!("{l}\n")).collect();
+            for (at, _) in code.match_indices('"') {
+                let (all, pieces) = literal(&code[at + 1..]);
+                let before = code[..at].trim_end().trim_end_matches("format!(").trim_end();
+                let detail = before.ends_with(".detail(");
+                if sentence(&all) && has_example(&all) && !detail && !out.contains(&pieces) {
+                    out.push(pieces);
                 }
             }
         }
@@ -682,6 +696,33 @@ async fn what_hints_say_to_write_is_accepted() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What no script can show is followed, too: under a setting, and of a type that the bikes do not have.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn hints_that_no_script_shows_are_followed() {
+    let mut survey = Bikes::collecting().await;
+    survey.intervals = true;
+    let refused =
+        survey.ask("SELECT answer, count(*) FROM survey GROUP BY GROUPING SETS ((answer), (answer))");
+    let refused = refused.await.err().unwrap();
+    assert!(refused.hint.unwrap().starts_with("Ask for each set once, or SET noisegate.intervals = off."));
+    let once = "SELECT answer, count(*) FROM survey GROUP BY GROUPING SETS ((answer), ())";
+    survey.ask(once).await.unwrap_or_else(|e| panic!("{e:?}"));
+    survey.intervals = false;
+    let twice = "SELECT answer, count(*) FROM survey GROUP BY GROUPING SETS ((answer), (answer))";
+    survey.ask(twice).await.unwrap_or_else(|e| panic!("{e:?}"));
+
+    let keys = "CREATE TABLE people (id int PRIMARY KEY, k uuid NOT NULL)";
+    let rules = "[privacy]\nunit = \"people.id\"\n[statement]\ndelta = 1e-6\n[[budget]]\nname = \"everyone\"\naccounting = \"approx\"\n\
+                 epsilon = 100\ndelta = 0.5\n[table.people]\nunit_column = \"id\"\ncolumns.k = {}\n";
+    let people = Bikes::over(support::database(keys).await, rules).await;
+    let plan =
+        people.plan("SELECT k, count(*) FROM people GROUP BY k").await.unwrap_or_else(|e| panic!("{e:?}"));
+    let listed = "WHERE k IN ('00000000-0000-0000-0000-000000000001')";
+    assert!(plan.releases[0].groups_remedy.starts_with(listed), "{}", plan.releases[0].groups_remedy);
+    let asked = people.ask(&format!("SELECT k, count(*) FROM people {listed} GROUP BY k")).await;
+    assert_eq!(asked.unwrap_or_else(|e| panic!("{e:?}")).rows.len(), 1);
 }
 
 /// Analysts have the proxy and no checkout of it: what they are told names relations, settings and keys of the policy, and no

@@ -179,6 +179,13 @@ async fn synthetic_answers_have_the_shape_of_real_ones() {
     let counted = rows(&bob, members).await.unwrap();
     let many = |row: &Vec<Option<String>>| row[1].as_ref().is_some_and(|n| n.parse::<i64>().unwrap() > 10);
     assert!(counted.len() > 1 && counted.iter().all(many), "{counted:?}");
+    // As many rows as are made up, whatever steps they are counted in.
+    let all = rows(&bob, "SELECT count(*) FROM trips").await.unwrap();
+    let by =
+        "SELECT sum(n) FROM (SELECT date_trunc('month', started_at), count(*) AS n FROM trips GROUP BY 1) t";
+    let [all, by] =
+        [all, rows(&bob, by).await.unwrap()].map(|n| n[0][0].as_ref().unwrap().parse::<f64>().unwrap());
+    assert!((1.0..=6_000.0).contains(&all) && (all - by).abs() <= 0.02 * all, "{all} in all, {by} by month");
     let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
     let mut asked = 0;
     for script in std::fs::read_dir(scripts).unwrap() {

@@ -31,9 +31,25 @@ async fn numbers_are_shown_to_the_digit_that_their_intervals_support() {
             .await
             .unwrap();
         let whole = rows(&client, NUMBERS).await.unwrap();
-        client.batch_execute("SET noisegate.intervals = off; SET noisegate.round = on").await.unwrap();
+        client.batch_execute("SET noisegate.round = on").await.unwrap();
+        let ends = rows(&client, NUMBERS).await.unwrap();
+        client.batch_execute("SET noisegate.intervals = off").await.unwrap();
         let shown = rows(&client, NUMBERS).await.unwrap();
         let number = |cell: &Option<String>| cell.as_deref().map(|c| c.parse::<f64>().unwrap());
+        // Ends go out, by a tenth of the last digit that is shown at most.
+        for (whole, rounded) in whole.iter().zip(&ends) {
+            assert_eq!(whole[13..], rounded[13..], "ends of counts stay");
+            for i in 0..4 {
+                let of = |row: &[Option<String>], j: usize| number(&row[1 + 3 * i + j]);
+                let (Some(low), Some(high)) = (of(whole, 1), of(whole, 2)) else { continue };
+                let (shown_low, shown_high) = (of(rounded, 1).unwrap(), of(rounded, 2).unwrap());
+                let most = 10f64.powi(-digit((high - low) / 2.0)) / 10.0 + 1e-9 * high.abs();
+                assert!((0.0..=most).contains(&(low - shown_low)), "{low} is shown as {shown_low}");
+                assert!((0.0..=most).contains(&(shown_high - high)), "{high} is shown as {shown_high}");
+                let length = rounded[2 + 3 * i].as_ref().unwrap().len();
+                assert!(length <= 9, "{:?}", rounded[2 + 3 * i]);
+            }
+        }
         for (whole, shown) in whole.iter().zip(&shown) {
             assert_eq!((&whole[0], &whole[13]), (&shown[0], &shown[5]), "keys and counts stay");
             for i in 0..4 {

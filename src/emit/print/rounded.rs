@@ -10,10 +10,11 @@ use plan::noise::number::reached;
 use plan::noise::quantile::Quantile;
 use plan::reach::Uncertain;
 use schema::SqlType;
-use sql::ast::{Expr, Reach};
+use sql::ast::{Body, Expr, ExprKind, Reach};
 use std::collections::BTreeMap;
 
-/// The items of a finish that are rounded, by their places: those with false digits, which whole numbers have none of.
+/// The items of a finish that are rounded, by their places: those with false digits, which whole numbers have none of, and the ends
+/// of their intervals right behind them.
 pub(super) fn of(plan: &Plan, types: &[u32]) -> BTreeMap<usize, SqlType> {
     let shown = |oid: &u32| match oid {
         1700 => Some(SqlType::Numeric { scale: None }),
@@ -21,13 +22,29 @@ pub(super) fn of(plan: &Plan, types: &[u32]) -> BTreeMap<usize, SqlType> {
         701 => Some(SqlType::Float8),
         _ => None,
     };
-    plan.rounded.iter().filter_map(|i| Some((*i, types.get(*i).and_then(shown)?))).collect()
+    let Body::Select(select) = &plan.statement.query.body else { return BTreeMap::new() };
+    let is_end = |at: usize, of: usize| match (select.items.get(at), select.items.get(of)) {
+        (Some(end), Some(of)) => matches!(&end.expr.kind,
+            ExprKind::Reach { what: Reach::Low | Reach::High, expr, .. } if **expr == of.expr),
+        _ => false,
+    };
+    let numbers = plan.rounded.iter().filter_map(|i| Some((*i, types.get(*i).and_then(shown)?)));
+    let with_ends = |(i, ty): (usize, SqlType)| {
+        let ends = [i + 1, i + 2].into_iter().filter(|at| is_end(*at, i)).map(|at| (at, SqlType::Float8));
+        ends.chain([(i, ty)]).collect::<Vec<_>>()
+    };
+    numbers.flat_map(with_ends).collect()
 }
 
 impl Printer<'_> {
-    /// A number of this type, rounded. It is as it was where nobody knows its interval.
+    /// A number of this type, rounded; an end of an interval outward, and to one digit more. It is as it was where nobody knows its
+    /// interval.
     pub(super) fn rounded(&mut self, e: &Expr, ty: &SqlType) {
-        let Some(half) = self.half(e) else { return self.expr(e) };
+        let (of, end) = match &e.kind {
+            ExprKind::Reach { what, expr, .. } => (&**expr, Some(*what)),
+            _ => (e, None),
+        };
+        let Some(half) = self.half(of) else { return self.expr(e) };
         // GREATEST leaves NULL out: what is not known, as what is 0, has more digits than there are. NaN is above all numbers.
         let half = format!("LEAST(GREATEST({half}, 1e-300), 1e300)");
         let digit = format!("pg_catalog.ceil(pg_catalog.log(3.55 / {half}))::pg_catalog.int4");
@@ -35,7 +52,14 @@ impl Printer<'_> {
         let round = |number: &str| {
             let number = format!("({number})::pg_catalog.numeric");
             // No digit is added to those that there are.
-            format!("pg_catalog.round({number}, LEAST({digit}, pg_catalog.scale({number})))")
+            let digit = |more: &str| format!("LEAST({digit}{more}, pg_catalog.scale({number}))");
+            let Some(end) = end else { return format!("pg_catalog.round({number}, {})", digit("")) };
+            let (digit, outward) = (digit(" + 1"), if end == Reach::Low { "-" } else { "+" });
+            // Half a step further out, of which the nearest is no further in.
+            let beyond = format!(
+                "(CASE WHEN {digit} < pg_catalog.scale({number}) THEN {number} {outward} 0.5 * pg_catalog.power(10::pg_catalog.numeric, -{digit}) ELSE {number} END)"
+            );
+            format!("pg_catalog.round({beyond}, {digit})")
         };
         let back = match ty {
             SqlType::Float4 => "float4",

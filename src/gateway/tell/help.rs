@@ -71,7 +71,8 @@ pub const HELP: &[(&str, &[&str])] = &[
             "SET noisegate.intervals = on: columns _low and _high beside each number, between which it lies without noise 95 times in 100.",
             "SELECT count(*), noisegate.low(count(*)), noisegate.high(count(*)), noisegate.stddev(count(*)) FROM trips: the same by name.",
             "SET noisegate.accuracy = 50: the least price, up to noisegate.epsilon, at which each count and sum comes within 50; = '2 %': within 2 % of itself.",
-            "SET noisegate.confidence = 0.99: how often they hold. They cost nothing, and know nothing of what bounds cut.",
+            "SET noisegate.confidence = 0.99: how often they hold. They cost nothing, and reach as far as what bounds cut: an end that nobody has measured is NULL.",
+            "SET noisegate.round = on: numbers are shown without the digits that their interval says nothing of.",
         ],
     ),
     (

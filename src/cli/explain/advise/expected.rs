@@ -6,6 +6,7 @@
 use crate::gateway::{Checked, Gateway, Session, Texts};
 use emit::synthetic::Sizes;
 use plan::words::short;
+use policy::Profile;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -27,22 +28,25 @@ pub(super) struct Expected {
 /// Errors of a statement that was asked, or why they are unknown.
 pub(super) type Asked = Result<Vec<Expected>, String>;
 
-/// Asks these statements, at this price.
+/// Asks these statements, at this price. `profiles`: what was measured of each table, in the order of the policy.
 ///
 /// # Errors
 /// The policy cannot be served.
 pub(super) async fn ask(
     policy: PathBuf,
+    profiles: Vec<Option<Profile>>,
     sizes: Sizes,
     epsilon: String,
     statements: Vec<Option<String>>,
 ) -> Result<Vec<Option<Asked>>, String> {
     let raw = policy::load(&policy).map_err(|e| e.to_string())?;
     let mut checked = Checked::new(&raw).await.map_err(|e| e.to_string())?;
-    // It is the noise that is asked for: of rows that are made up nothing is cut.
+    // What bounds cut is a profile's to say. Where there is none it is the noise that is asked for: of rows that are made up nothing
+    // is cut.
     let statement = &checked.policy.statement;
     let (rows, groups) = (statement.max_rows, statement.max_groups);
-    for table in &mut checked.policy.tables {
+    for (table, profile) in checked.policy.tables.iter_mut().zip(profiles) {
+        table.profile = profile;
         let all = table.max_rows.unwrap_or(rows).saturating_mul(groups);
         table.max_total_rows.get_or_insert(all);
         table.cut_rows = Some(0.into());

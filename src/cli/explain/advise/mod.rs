@@ -39,6 +39,7 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     if let Some(of) = Magnitudes::of(args, policy, &tables).await? {
         let asked = expected::ask(
             args.offline.policy.policy.clone(),
+            policy.tables.iter().map(|t| t.profile.clone()).collect(),
             of.sizes.clone(),
             found.epsilon.clone(),
             found.priced(),
