@@ -76,10 +76,3 @@ fn too_few(plan: &Plan, release: &Release, noisy: &[Noisy], off: f64) -> Option<
     let few = values.iter().filter(|n| drawn.shown(part, **n) < FEW * off).count();
     Some((few, values.len()))
 }
-
-/// The count that says how many rows a group has.
-pub(super) fn counted(release: &Release) -> Option<usize> {
-    let all = release.parts.iter().position(|p| p.kind == PartKind::Count(None));
-    let some = || release.parts.iter().position(|p| p.kind.counts());
-    all.or_else(some)
-}
