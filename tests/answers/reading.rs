@@ -98,6 +98,7 @@ async fn ends_leave_out_rows_and_say_how_many() {
     );
     let (_, told) = world.psql("ada", &format!("SET noisegate.epsilon = 50; {counted}")).await;
     assert!(told.contains("at the end") && !told.contains("mean nothing"), "{told}");
+    assert!(told.contains("beyond (95 %); median lies within "), "{told}");
     // Nor has a table of which nobody knows how many rows its units have the noise that it could have.
     let drowned = "SET noisegate.epsilon = 0.001; SELECT station, avg(fare) FROM trips GROUP BY station;";
     let (_, told) = world.psql("ada", drowned).await;

@@ -37,7 +37,10 @@ pub(super) fn told(plan: &Plan, place: usize, noisy: &[Noisy]) -> Option<Notice>
             let share = format!(
                 "ask for a share of them, such as percentile_cont({share}) WITHIN GROUP (ORDER BY x)"
             );
-            (format!("{name} out the rows at the end: up to {told} {rows} lie beyond (95 %)"), beyond, share)
+            let beside = quantiles(release, error).map_or(String::new(), |(of, ..)| format!("; {of}"));
+            let message =
+                format!("{name} out the rows at the end: up to {told} {rows} lie beyond (95 %){beside}");
+            (message, beyond, share)
         }
     };
     let few = match too_few(plan, release, noisy, rows) {
