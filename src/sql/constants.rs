@@ -147,7 +147,7 @@ pub fn is_read_by_settings(e: &Expr) -> bool {
         let signed = |o: &str| o.strip_prefix(['+', '-']).is_some_and(|o| matches!(o, "99" | "99:99"));
         offset.is_some_and(|o| matches!(o, "" | "Z" | "z") || signed(o))
     });
-    !(day && clock) && !matches!(text.trim(), "infinity" | "-infinity")
+    !(matches!(text.trim(), "infinity" | "-infinity") || day && clock)
 }
 
 /// Operators whose meaning depends on the types of their operands.

@@ -8,6 +8,12 @@ use std::collections::BTreeSet;
 /// A piece of a hint, and statements that do as it says.
 const TRIED: &[(&str, &[&str])] = &[
     (
+        "Write date_trunc('hour', t AT TIME ZONE 'zone')",
+        &[
+            "SELECT date_trunc('hour', started_at::timestamptz AT TIME ZONE 'Europe/Berlin'), count(*) FROM trips WHERE started_at < '2023-01-02' GROUP BY 1",
+        ],
+    ),
+    (
         "Ask for the counts and sums that it rests on: SELECT sum(x), count(x) …",
         &["SELECT sum(birth_year), count(birth_year) FROM riders"],
     ),

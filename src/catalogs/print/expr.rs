@@ -11,9 +11,9 @@ use sqlparser::ast::{
     TrimWhereField, UnaryOperator, Value,
 };
 
-/// Fields of composite values, all of `information_schema._pg_expandarray`: none is the name of a function, which
-/// PostgreSQL would call.
-const FIELDS: [&str; 2] = ["x", "n"];
+/// Fields of composite values, all of `information_schema._pg_expandarray` and `aclexplode`: none is the name of a function,
+/// which PostgreSQL would call.
+const FIELDS: [&str; 6] = ["x", "n", "grantor", "grantee", "privilege_type", "is_grantable"];
 
 /// Words that are values of the session, and no columns.
 const SESSION: [&str; 6] =
@@ -325,7 +325,17 @@ impl Printer<'_> {
             AccessExpr::Dot(Expr::Identifier(ident)) => Some(ident.clone()),
             _ => None,
         });
-        let names: Vec<Ident> = match root {
+        // `(d).field` is a column of the relation d.
+        let whole = match root {
+            Expr::Nested(inner) => match &**inner {
+                Expr::Identifier(of) if scope.column(&fold(of)).is_none() => {
+                    scope.relation(&fold(of)).map(|_| &**inner)
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        let names: Vec<Ident> = match whole.unwrap_or(root) {
             Expr::Identifier(first) => std::iter::once(first.clone()).chain(dots).collect(),
             _ => Vec::new(),
         };

@@ -99,7 +99,7 @@ impl Printer<'_> {
                 sample: None,
                 index_hints,
             } if with_hints.is_empty() && partitions.is_empty() && index_hints.is_empty() => {
-                let Found { text, columns, own, table } = self.relation(name, scope)?;
+                let Found { text, columns, own, table } = self.relation(name, alias.as_ref(), scope)?;
                 let text = self.bring(text, columns, alias.as_ref(), &own, scope, factor)?;
                 if let Some(relation) = scope.relations.last_mut() {
                     relation.table = table;
@@ -148,7 +148,12 @@ impl Printer<'_> {
     }
 
     /// A relation by its name.
-    fn relation(&mut self, name: &ObjectName, scope: &Scope<'_>) -> Result<Found> {
+    fn relation(
+        &mut self,
+        name: &ObjectName,
+        alias: Option<&TableAlias>,
+        scope: &Scope<'_>,
+    ) -> Result<Found> {
         let mut names = parts(name);
         if names.is_empty() {
             return Err(self.refused("this name", name));
@@ -167,11 +172,12 @@ impl Printer<'_> {
                     return Ok(Found { text, columns, own: own.clone(), table: None });
                 }
                 if is_of_session(name) {
-                    let text =
-                        format!("(SELECT {} AS {})", self.template(own, &[], scope, name)?, ident(own));
+                    let column = alias.map_or_else(|| own.clone(), |alias| fold(&alias.name));
+                    let value = self.template(own, &[], scope, name)?;
+                    let text = format!("(SELECT {value} AS {})", ident(&column));
                     return Ok(Found {
                         text,
-                        columns: vec![Column::plain(own)],
+                        columns: vec![Column::plain(column)],
                         own: own.clone(),
                         table: None,
                     });

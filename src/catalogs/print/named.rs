@@ -181,7 +181,8 @@ impl Printer<'_> {
                     }
                 };
                 let catalog = schema.is_none_or(|s| s == "pg_catalog");
-                if catalog && self.catalogs.base(own).is_some() {
+                let system = ("pg_catalog".to_owned(), own.clone());
+                if catalog && self.catalogs.system.contains_key(&system) {
                     return Ok(format!(
                         "(SELECT c.oid FROM pg_catalog.pg_class AS c WHERE c.relnamespace = 11 AND c.oid < 16384 AND c.relname = {})",
                         string(own)

@@ -73,11 +73,11 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         form: "x::text, x::varchar",
-        types: "text, enum, integer, boolean, uuid, inet or cidr → text",
+        types: "text, enum, integer, boolean, uuid, inet or cidr → text; date → text where the session shows days as ISO does",
         total: "nothing is cut",
         range: "the same values",
         cost: "10, 100 where it is not a text",
-        samples: &["({s}::text = {e})", "{i}::text", "{b}::text"],
+        samples: &["({s}::text = {e})", "{i}::text", "{b}::text", "{t}::date::text"],
     },
 ];
 

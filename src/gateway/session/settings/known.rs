@@ -145,6 +145,7 @@ pub const READABLE: &[&str] = &[
     "server_version_num",
     "integer_datetimes",
     "default_table_access_method",
+    "default_tablespace",
 ];
 
 /// All that `pg_settings` and `current_setting` show of the server's settings and of noisegate's, as they are written.
