@@ -19,7 +19,7 @@ use std::error::Error;
 How many rows of a unit count is no question for it: noisegate profile measures that once, for everybody.
 
 Example:
-  noisegate explain fit --proxy postgres://ada@localhost:6432/shop --table orders --column amount --epsilon 0.2")]
+  noisegate explain fit --proxy postgres://ada@localhost:6432/shop --table orders --column amount")]
 pub struct Args {
     /// The proxy, as a user who may ask and pay: "host=127.0.0.1 port=6432 user=ada dbname=bikes"
     #[arg(long, value_name = "URL")]
