@@ -7,7 +7,7 @@ use crate::bikes::Bikes;
 use crate::bikes::testing::SeededRng;
 use crate::support;
 use noisegate::dp::profile::{BINS, ENDS, Histogram};
-use noisegate::dp::{DiscreteGaussian, Distribution, Noise, Ratio, Sensitivity};
+use noisegate::dp::{DiscreteGaussian, Distribution, Noise, Preference, Ratio, Sensitivity};
 use noisegate::emit::fetch;
 use noisegate::plan::PartKind;
 use noisegate::plan::noise::quantile::Quantile;
@@ -318,6 +318,32 @@ async fn an_interval_without_what_is_cut_is_caught() {
     let plan = hospital.bikes.plan(GROUPINGS[0]).await.unwrap();
     let noise = plan.releases[0].drawn().noise(0);
     assert!(noise.below == 0.0 && noise.above.is_nan());
+}
+
+/// A unit of 30, 20 and 10 rows in three groups, of which 16 count: as many 64ths of a row as the root of squares leaves, and the sum.
+#[tokio::test(flavor = "multi_thread")]
+async fn shares_are_those_of_the_design() {
+    let db = support::database(
+        "CREATE TABLE patients (patient_id int PRIMARY KEY); INSERT INTO patients VALUES (1);
+         CREATE TABLE admissions (patient_id int NOT NULL REFERENCES patients, admitted date NOT NULL, emergency bool NOT NULL,
+             outcome text NOT NULL, ward int NOT NULL, cost int NOT NULL);
+         INSERT INTO admissions SELECT 1, '2020-01-01', true, o, 1, 1
+         FROM (VALUES ('home', 30), ('died', 20), ('left', 10)) AS v(o, n), generate_series(1, n);",
+    )
+    .await;
+    let client = db.superuser().await;
+    let mut bikes = Bikes::over(db, &rules("zcdp")).await;
+    bikes.plan.chosen_rows = Some(16);
+    for (mechanism, expected) in
+        [(Preference::Gaussian, [547, 821, 273]), (Preference::Laplace, [341, 512, 170])]
+    {
+        bikes.plan.mechanism = mechanism;
+        let plan = bikes.plan("SELECT outcome, count(*) FROM admissions GROUP BY outcome").await.unwrap();
+        let text = fetch::fetch(&plan.releases[0], &bikes.policy).sql;
+        let text = format!("SELECT array_agg(x.a0::int8 ORDER BY x.k0) FROM ({text}) AS x WHERE x.a0 > 0");
+        let shares: Vec<i64> = client.query_one(&text, &[]).await.unwrap().get(0);
+        assert_eq!(shares, expected, "{mechanism:?}");
+    }
 }
 
 #[test]
