@@ -388,7 +388,7 @@ mod tests {
             ("SELECT q.n FROM (SELECT a, count(*) AS n FROM t GRUOP BY 1) q WHERE n > 3", "BY 1"),
             ("SELECT * FROM (SELECT a, count(*) FORM t GROUP BY 1) q", "t GROUP"),
             ("SELECT * FROM (SELECT a FROM (SELECT b FROM c WHRE d > 1) q) r", "d > 1"),
-            ("SELECT 1 WHERE x IN (SELECT a, FROM t ORDER BY)", "FROM t"),
+            ("SELECT 1 WHERE x IN (SELECT a FROM t ORDR BY a)", "BY a"),
             ("WITH q AS (SELECT a FROM t ODRER BY 1) SELECT * FROM q", "BY 1"),
         ] {
             let at = error(sql).position.unwrap();
