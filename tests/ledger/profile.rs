@@ -23,7 +23,7 @@ async fn proxies_that_share_a_ledger_share_its_profiles() {
     let dirs = [0, 1].map(|_| shared(&data, &books.superuser_url));
     let (one, other) = (dirs[0].serve().await, dirs[1].serve_again().await);
     let measure = async |epsilon: &str| {
-        let done = dirs[0].noisegate(&["profile", "--yes", "--epsilon", epsilon]).await;
+        let done = dirs[0].noisegate(&["profile", "--yes", "--column", "none", "--epsilon", epsilon]).await;
         assert!(done.status.success(), "{}{}", done.stdout, done.stderr);
         done.stdout
     };

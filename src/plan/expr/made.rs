@@ -241,7 +241,8 @@ fn multiple_text(_: &Scalar, args: &[Scalar], param: &Param, print: Print) -> St
 fn epoch_rule(args: &[Scalar], _: &Param) -> Result<Facts, Value> {
     let [n] = args else { return Err(Unfit::Arguments.into()) };
     let micros = |i: &Interval| {
-        let seconds = i.sub(&Interval::new(EPOCH_OF_2000 + 1, EPOCH_OF_2000 - 1));
+        // Double precision rounds by less than a second.
+        let seconds = i.sub(&Interval::new(EPOCH_OF_2000 - 1, EPOCH_OF_2000 + 1));
         seconds.mul(&Interval::point(MICROS_PER_SECOND.into()))
     };
     let span = n.facts.span.one(micros);

@@ -16,10 +16,12 @@ enum Want {
     Count(&'static str),
     /// An answer, whatever it says.
     Answer,
+    /// An answer without rows.
+    Nothing,
     /// A refusal with this SQLSTATE.
     Refusal(&'static str),
 }
-use Want::{Answer, Count, Refusal};
+use Want::{Answer, Count, Nothing, Refusal};
 
 /// Objects with the names of others, in schemas that come first for both logins. None may be used.
 const TRAPS: &str = "
@@ -84,7 +86,7 @@ const CONDITIONS: &[(&str, Want)] = &[
     ("to_date(note, 'YYYY') > '2024-01-01'", Refusal("0A000")),
     ("note > 5", Refusal("42804")),
     ("minutes = 'thirty'", Refusal("22P02")),
-    ("started_at > 'no date'", Refusal("0A000")),
+    ("started_at > 'no date'", Refusal("22007")),
     ("started_at > '2024-1-5'", Count("started_at > '2024-01-05'")),
     ("started_at > '2024-13-45'", Refusal("22008")),
     ("note LIKE '1_'", Count("note LIKE '1_'")),
@@ -140,7 +142,7 @@ const CONDITIONS: &[(&str, Want)] = &[
     ("pg_catalog.abs(minutes) = 31", Count("minutes = 31")),
     ("evil.abs(minutes) = 31", Refusal("0A000")),
     ("minutes OPERATOR(evil.=) 31", Refusal("0A000")),
-    ("minutes OPERATOR(pg_catalog.=) 31", Refusal("0A000")),
+    ("minutes OPERATOR(pg_catalog.=) 31", Count("minutes = 31")),
     ("minutes + 1 = 32", Count("minutes = 31")),
     ("'trips'::regclass IS NOT NULL", Refusal("0A000")),
     ("minutes::regclass IS NOT NULL", Refusal("0A000")),
@@ -194,7 +196,7 @@ const STATEMENTS: &[(&str, Want)] = &[
     ("SELECT count(*) FROM public.trips", Answer),
     ("SELECT count(*) FROM evil.trips", Refusal("42P01")),
     ("SELECT count(*) FROM U&\"tr\\0069ps\"", Refusal("42601")),
-    ("SELECT count(*) FROM bikes.public.trips", Refusal("0A000")),
+    ("SELECT count(*) FROM bikes.public.trips", Answer),
     ("SELECT count(*) FROM ONLY trips", Refusal("42P01")),
     ("SELECT count(*) FROM trips *", Refusal("42601")),
     ("TABLE trips", Refusal("0A000")),
@@ -205,7 +207,7 @@ const STATEMENTS: &[(&str, Want)] = &[
     ("SELECT random()", Refusal("0A000")),
     ("SELECT reltuples FROM pg_class WHERE relname = 'trips'", Answer),
     ("SELECT reltuples FROM pg_catalog.pg_class", Answer),
-    ("SELECT * FROM pg_stats", Refusal("42P01")),
+    ("SELECT * FROM pg_stats", Nothing),
     ("SELECT count(*) FROM pg_stat_user_tables", Answer),
     ("SELECT count(*) FROM pg_stat_activity", Answer),
     ("SELECT count(*) FROM pg_locks", Answer),
@@ -219,7 +221,7 @@ const STATEMENTS: &[(&str, Want)] = &[
     ("SELECT lo_export(1, '/tmp/x')", Refusal("0A000")),
     ("SELECT * FROM dblink('dbname=bikes', 'SELECT 1') AS t(x int)", Refusal("0A000")),
     ("SELECT * FROM generate_series(1, 1000000000)", Refusal("54000")),
-    ("SELECT * FROM pg_ls_dir('.')", Refusal("0A000")),
+    ("SELECT * FROM pg_ls_dir('.')", Refusal("42501")),
     ("SELECT current_setting('data_directory')", Refusal("42704")),
     ("SELECT 'trips'::regclass", Answer),
     ("SELECT 'trips'::regclass::oid", Answer),
@@ -303,6 +305,8 @@ async fn probes_get_answers_or_the_same_refusal_on_neighbouring_databases() {
                     }
                 }
             }
+            Nothing if error.is_none() && reply.rows().is_empty() => {}
+            Nothing => wrong.push(format!("{heard}, not an answer without rows")),
             Answer if reply.rows().is_empty() => wrong.push(heard),
             Answer => {}
             Refusal(code) if error == Some(format!("ERROR {code}")) => {}
