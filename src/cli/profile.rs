@@ -113,13 +113,13 @@ pub async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     Ok(say(&way.take_over().await?)?)
 }
 
-/// What is measured of each table beside rows: of those columns and keys that were named, the ones that it has.
+/// Columns and keys that are measured of each table: of those that were named, the ones that it has.
 fn beside(
     chosen: &[Table],
     columns: &[String],
     keys: &[String],
 ) -> Result<Vec<(String, Beside)>, Box<dyn Error>> {
-    let bare = |key: &str| key.split(':').next().unwrap_or_default().to_owned();
+    let bare = |key: &str| key.rsplit_once(':').map_or(key, |(column, _)| column).to_owned();
     let none = columns == ["none"];
     let adds = |name: &String| chosen.iter().any(|t| t.adds.contains(name));
     if let Some(name) = columns.iter().find(|name| !none && !adds(name)) {

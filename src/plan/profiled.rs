@@ -66,10 +66,15 @@ impl Own {
     }
 
     /// Takes the bound of the narrowest interval with this noise.
-    pub(crate) fn follow(&mut self, drawn: Option<Drawn>) {
+    pub(crate) fn follow(&mut self, drawn: Option<NoiseOfOne>) {
         if let Some((at, most)) = best(&self.items, drawn) {
             (self.at, self.most, self.squared) = (at, most, drawn.is_some_and(|d| d.gaussian));
         }
+    }
+
+    /// C, in numbers of the item's ends.
+    pub fn ends(&self) -> u64 {
+        self.most
     }
 
     /// C, in steps of the values' grid.
@@ -96,7 +101,7 @@ impl Own {
 
 /// The noise of an integer, by which its bound is chosen.
 #[derive(Clone, Copy, Debug)]
-pub struct Drawn {
+pub struct NoiseOfOne {
     /// Half its interval, for each one of the bound.
     pub half: f64,
     /// It is Gaussian, so that the root of squares is what is bounded.
@@ -120,8 +125,8 @@ impl Serving {
 }
 
 /// The item and the bound of the narrowest interval; where the noise is not known, the first item, and all that it says.
-pub(crate) fn best(items: &[Serving], drawn: Option<Drawn>) -> Option<(usize, u64)> {
-    let Some(Drawn { half, gaussian }) = drawn else { return Some((0, items.first()?.tail.h())) };
+pub(crate) fn best(items: &[Serving], drawn: Option<NoiseOfOne>) -> Option<(usize, u64)> {
+    let Some(NoiseOfOne { half, gaussian }) = drawn else { return Some((0, items.first()?.tail.h())) };
     let each = items.iter().enumerate().filter(|(_, item)| item.serves(gaussian));
     let each = each.map(|(i, item)| {
         let c = item.tail.choose(half);
@@ -208,18 +213,28 @@ fn bounds(d: &Deviations, value: &GridValue) -> bool {
     let about = BigDecimal::from(value.centre()) * value.grid();
     // Ends lie on the grid, up to a step further out than they were declared.
     let within = low > &d.low - &d.grid && high < &d.high + &d.grid && low <= d.about && d.about <= high;
-    *value.grid() == d.grid && about == d.about && within
+    // Values that are cut alike deviate alike, wherever the centre is.
+    let same = (&low, &high) == (&d.low, &d.high);
+    *value.grid() == d.grid && about == d.about && (within || same)
 }
 
-/// The column that a value is, where it is there.
+/// The column whose value is added up, for some rows: NULL adds nothing.
 fn column(x: &Scalar) -> Option<(BindingId, &str)> {
     match x.node() {
-        Node::Column { binding, name } => Some((*binding, name)),
         Node::Clamp(x) | Node::Short(x) => column(x),
         Node::Case(when, None) => match when.as_slice() {
             [(_, x)] => column(x),
             _ => None,
         },
+        _ => whole_column(x),
+    }
+}
+
+/// The column that an expression is in every row: as a key, what is NULL for some puts rows of several groups into one.
+fn whole_column(x: &Scalar) -> Option<(BindingId, &str)> {
+    match x.node() {
+        Node::Column { binding, name } => Some((*binding, name)),
+        Node::Clamp(x) | Node::Short(x) => whole_column(x),
         _ => None,
     }
 }
@@ -229,9 +244,8 @@ fn is_finer(key: &Scalar, binding: BindingId, by: &ByKey) -> bool {
     // Months of a moment are those of a time zone.
     let unzoned = |x: &Scalar| by.to.is_none() || *x.ty() != SqlType::Timestamptz;
     let is_column =
-        |x: &Scalar| unzoned(x) && column(x).is_some_and(|(b, name)| b == binding && name == by.column);
+        |x: &Scalar| unzoned(x) && whole_column(x).is_some_and(|(b, name)| b == binding && name == by.column);
     match (key.node(), by.to) {
-        (Node::Case(..), _) => false,
         (Node::Apply(f, args, Param::Field(unit, _)), Some(to)) if f.name == "date_trunc" => {
             let coarser = match to {
                 Calendar::Year => ["decade", "century", "millennium"].as_slice(),

@@ -298,6 +298,24 @@ async fn averages_do_not_drown() {
     assert!(none.is_none() && own * 8.0 < rows, "{own} {rows}: {truth}");
 }
 
+/// A profile that is too old chooses bounds, and says nothing of what they cut: of sums with norms of their own alone, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_old_profile_says_nothing_of_sums() {
+    let mut hospital = Hospital::new("zcdp").await;
+    hospital.profile(Ratio::new(1, 10));
+    let plan = hospital.bikes.plan(SUMS[0].0).await.unwrap();
+    let release = &plan.releases[0];
+    assert!(release.own_norms().count() == 1 && release.lost_rows().is_none());
+    hospital.bikes.plan.day = 1;
+    for table in &mut hospital.bikes.policy.tables {
+        table.profile.iter_mut().for_each(|profile| profile.valid_until = 0);
+    }
+    let plan = hospital.bikes.plan(SUMS[0].0).await.unwrap();
+    let release = &plan.releases[0];
+    assert!(release.own_norms().count() == 1 && release.lost_rows().is_some_and(f64::is_nan));
+    assert!(release.drawn().noise(0).above.is_nan());
+}
+
 /// Were what a bound cuts left out, most intervals would hold something else than the truth; the test above would find it.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_interval_without_what_is_cut_is_caught() {

@@ -47,16 +47,12 @@ pub fn summary(policy: &Policy) -> String {
 fn line(table: &Table, profile: &Profile, policy: &Policy) -> String {
     let (from, to) = (day(profile.measured), day(profile.valid_until));
     let mut line = format!("  bounds    {}: measured {from}, valid until {to}", table.name);
-    let _ = write!(line, ", {}", items(profile.items.len()));
+    let _ = write!(line, ", {}", text::numbered(profile.items.len()));
     if let Some(item) = table.item_of_rows() {
         let told = text::told(item, &policy.statement.epsilon, table.most_rows.is_some());
         let _ = write!(line, "; {told}");
     }
     line + "\n"
-}
-
-fn items(n: usize) -> String {
-    format!("{n} {}", if n == 1 { "item" } else { "items" })
 }
 
 /// Microseconds since 1970.

@@ -1,6 +1,7 @@
 //! Words of `noisegate profile`.
 
 use crate::cli::serve::control::{Beside, ProfilePrice};
+use crate::gateway::measuring::histograms;
 use bigdecimal::{BigDecimal, ToPrimitive};
 use dp::Distribution;
 use dp::profile::{BINS, Histogram, Tail};
@@ -51,8 +52,7 @@ pub fn items(
     if !beside.keys.is_empty() {
         said.push(format!("all that by {}", beside.keys.join(", and by ")));
     }
-    let items = (1 + beside.keys.len()) * (1 + 2 * beside.columns.len());
-    let each = if items == 1 { "1 item".to_owned() } else { format!("{items} items") };
+    let each = numbered(histograms(beside.columns.len(), beside.keys.len()));
     format!(
         "{table}: {}{about}: {each} of {BINS} bins, at epsilon {epsilon} each\n{}",
         said.join("; "),
@@ -60,7 +60,12 @@ pub fn items(
     )
 }
 
-/// What is wrong with prices that a budget has not left.
+/// So many items, in words.
+pub fn numbered(items: usize) -> String {
+    format!("{items} {}", if items == 1 { "item" } else { "items" })
+}
+
+/// An error for prices that a budget has not left.
 pub fn over(prices: &[ProfilePrice]) -> Option<String> {
     let over = |p: &&ProfilePrice| {
         let all = prices.iter().filter(|other| other.budget == p.budget);

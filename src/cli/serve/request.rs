@@ -59,7 +59,7 @@ pub enum Profiling {
     Items {
         /// Name of the table.
         table: String,
-        /// What is measured beside rows.
+        /// Columns and keys beside rows.
         beside: Beside,
         /// ε.
         epsilon: String,
@@ -80,7 +80,7 @@ pub enum Measured {
     Items(Beside),
 }
 
-/// What is measured beside the rows of units.
+/// Columns and keys that are measured beside the rows of units.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Beside {

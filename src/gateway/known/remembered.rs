@@ -86,7 +86,7 @@ pub struct Reading {
     pub settings: backend::Settings,
     /// The schemas of names without one.
     pub path: Vec<String>,
-    /// What clients call the database.
+    /// Name of the database, as clients call it.
     pub database: String,
     /// Values of the settings `noisegate.*` that decide about columns
     /// ([`crate::gateway::session::settings::table`]).

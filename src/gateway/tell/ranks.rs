@@ -1,4 +1,4 @@
-//! What extremes and quantiles are: values of rows near a rank, which noise moves by so many rows. Where groups have few more rows than
+//! Ranks: extremes and quantiles are values of rows near one, which noise moves by so many rows. Where groups have few more rows than
 //! that, such a value says nothing of them, and what says something is told.
 
 use answer::Notice;
@@ -55,7 +55,7 @@ pub(super) fn told(plan: &Plan, place: usize, noisy: &[Noisy]) -> Option<Notice>
     Some(Notice::new(message + &few).hint(hint))
 }
 
-/// What is said of quantiles: a sentence, how many rows they may be off, and what else may be asked.
+/// Words about quantiles: a sentence, how many rows they may be off, and what else may be asked.
 fn quantiles(release: &Release, error: f64) -> Option<(String, f64, String)> {
     let of = |name: &str| name == "median" || name.starts_with("percentile_");
     let (first, _) = release.outputs.iter().find(|(a, _)| of(a.name))?;

@@ -10,7 +10,7 @@ use crate::algebra::source::PrivateSource;
 use crate::expr::Scalar;
 use crate::groups::key::Key;
 use crate::own::row_bounds::few;
-use crate::profiled::{self, Drawn, Profiled, Serving};
+use crate::profiled::{self, NoiseOfOne, Profiled, Serving};
 use bigdecimal::{BigDecimal, Zero};
 use policy::{Policy, Privacy, Table};
 use sql::ast::BindingId;
@@ -160,7 +160,7 @@ impl Bounding {
     }
 
     /// Takes the bound that the profile wants for this noise of a row; the widest where that is not known yet.
-    pub(crate) fn follow_profile(&mut self, drawn: Option<Drawn>) {
+    pub(crate) fn follow_profile(&mut self, drawn: Option<NoiseOfOne>) {
         let (Some(widest), Some((profiled, item)), Rows::Scaled(rows, _)) =
             (self.widest, &mut self.profiled, &mut self.rows)
         else {

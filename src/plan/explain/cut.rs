@@ -1,8 +1,9 @@
 //! Words about what bounds on rows cut.
 
-use crate::profiled::{Own, Profiled};
+use crate::profiled::{Own, Profiled, Serving};
 use crate::release::Release;
 use crate::words::short;
+use dp::profile::Tail;
 
 /// A sentence about the rows that a bound cuts, as far as it was measured.
 pub(super) fn measured(r: &Release, unit: &str) -> Option<String> {
@@ -31,14 +32,10 @@ pub(super) fn measured(r: &Release, unit: &str) -> Option<String> {
 
 /// Sentences about what bounds on sums cut that have norms of their own.
 pub(super) fn of_sums(r: &Release) -> Vec<String> {
-    let Some(profiled) = r.bounding.profiled() else { return Vec::new() };
+    let Some(profiled) = r.bounding.profiled().filter(|p| p.valid) else { return Vec::new() };
     let told = |own: &Own| {
-        let item = own.item()?;
-        let of = &item.of;
-        let lost = own.lost() / item.steps() as f64;
-        let cut = match lost {
-            // The bound on rows says so.
-            lost if lost.is_nan() => return None,
+        let Serving { of, tail } = own.item()?;
+        let cut = match tail.b_plus(own.ends()) {
             0.0 => "cuts nothing".to_owned(),
             lost => format!("cuts at most {} of any group, which intervals include", short(of.told(lost))),
         };
@@ -48,11 +45,10 @@ pub(super) fn of_sums(r: &Release) -> Vec<String> {
 }
 
 /// A bound on the sums of a unit.
-pub(super) fn bounded(own: &Own) -> String {
-    let Some(of) = own.item().map(|item| &item.of) else { return String::new() };
-    let most = short(of.told(own.most() as f64 / own.item().map_or(1.0, |i| i.steps() as f64)));
+pub(super) fn bounded(own: &Own) -> Option<String> {
+    let of = &own.item()?.of;
     let several = if own.is_squared() { " in one group, fewer in each of several," } else { "" };
-    format!("{} add up to at most {most}{several}", of.named())
+    Some(format!("{} add up to at most {}{several}", of.named(), short(of.told(own.ends() as f64))))
 }
 
 /// Words for a bound of which nobody knows what it cuts.
@@ -75,18 +71,19 @@ pub(super) fn day(profiled: &Profiled) -> String {
     schema::time::date(profiled.measured.saturating_sub(schema::time::EPOCH))
 }
 
+/// The next bounds below and above one.
+fn beside(tail: &Tail, chosen: u64) -> impl Iterator<Item = u64> {
+    let below = tail.ends().filter(|end| *end < chosen).last();
+    below.into_iter().chain(tail.ends().find(|end| *end > chosen))
+}
+
 /// The profile that a bound follows from, and what other bounds would cut.
 pub(super) fn profile(r: &Release) -> Option<String> {
     let profiled = r.bounding.profiled().filter(|_| r.bounding.rows_stage() && r.counts_rows())?;
     let item = r.bounding.item()?;
     let (tail, rows) = (&item.tail, u64::from(r.bounding.rows()));
     let told = |n: f64| short(libm::ceil(n));
-    let mut others: Vec<String> = Vec::new();
-    let (below, above): (Vec<u64>, Vec<u64>) =
-        tail.ends().filter(|end| *end != rows).partition(|end| *end < rows);
-    for end in below.last().into_iter().chain(above.first()) {
-        others.push(format!("{} by {end}", told(tail.b_plus(*end))));
-    }
+    let others = beside(tail, rows).map(|end| format!("{} by {end}", told(tail.b_plus(end))));
     let chosen = if r.bounding.is_by_profile() { "chosen by" } else { "beside" };
     Some(format!(
         "  Profile {} of {} ({}): {rows} rows are {chosen} it; they cut {} to {} rows of any group, {}; at most {} units have more than {} rows",
@@ -95,7 +92,7 @@ pub(super) fn profile(r: &Release) -> Option<String> {
         day(profiled),
         told(tail.b_minus(rows)),
         told(tail.b_plus(rows)),
-        others.join(", "),
+        others.collect::<Vec<_>>().join(", "),
         told(tail.kappa()),
         tail.h()
     ))
@@ -104,15 +101,11 @@ pub(super) fn profile(r: &Release) -> Option<String> {
 /// The item by which sums are bounded that have a norm of their own, and what other bounds would cut.
 pub(super) fn profile_of_sums(r: &Release, own: &Own) -> Option<String> {
     let (profiled, item) = r.bounding.profiled().zip(own.item())?;
-    let tail = &item.tail;
-    let chosen = own.most() / item.steps();
+    let (tail, chosen) = (&item.tail, own.ends());
     let told = |n: f64| short(item.of.told(n));
-    let ends: Vec<u64> = tail.ends().collect();
-    let below = ends.iter().rfind(|end| **end < chosen);
-    let above = ends.iter().find(|end| **end > chosen);
-    let others = below.into_iter().chain(above);
-    let others: String =
-        others.map(|end| format!(", {} by {}", told(tail.b_plus(*end)), told(*end as f64))).collect();
+    let others =
+        beside(tail, chosen).map(|end| format!(", {} by {}", told(tail.b_plus(end)), told(end as f64)));
+    let others: String = others.collect();
     Some(format!(
         "  Profile {} of {} ({}), {}: sums up to {} are chosen by it; that cuts at most {} of any group{others}; at most {} units \
          have more than {}",

@@ -130,8 +130,8 @@ fn bounds(each: &mut Vec<String>, r: &Release, unit: &str) {
             }
         }
     }
-    for own in r.own_norms() {
-        add(each, format!("{} of a {unit}", cut::bounded(own)));
+    for bounded in r.own_norms().filter_map(cut::bounded) {
+        add(each, format!("{bounded} of a {unit}"));
     }
     let Some(cut) = bounding.cut() else { return };
     let percent = (&cut.share * BigDecimal::from(100)).with_scale_round(1, RoundingMode::HalfUp).normalized();

@@ -8,7 +8,7 @@ use crate::bound::bounding::Norm;
 use crate::bound::work::Work;
 use crate::expr::Scalar;
 use crate::groups::key::Key;
-use crate::profiled::{Drawn as Noise, Own};
+use crate::profiled::{NoiseOfOne, Own};
 use dp::Pick;
 use dp::quantile::Side;
 use sql::ast::{Aggregate, SelectId};
@@ -71,12 +71,12 @@ impl Release {
     pub(crate) fn follow_profile(&mut self, spec: Option<&dp::Spec>) {
         let gaussian = spec.is_some_and(is_gaussian);
         let half = spec.and_then(|spec| self.half_of_a_row(spec));
-        self.bounding.follow_profile(half.map(|half| Noise { half, gaussian }));
+        self.bounding.follow_profile(half.map(|half| NoiseOfOne { half, gaussian }));
         let rows = self.bounding.rows();
         for (i, p) in self.parts.iter_mut().enumerate() {
             let Some(own) = &mut p.own else { continue };
             let noise = spec.and_then(|spec| spec.aggregates.get(i));
-            own.follow(noise.map(|n| Noise { half: half_of_one(n), gaussian }));
+            own.follow(noise.map(|n| NoiseOfOne { half: half_of_one(n), gaussian }));
         }
         for p in self.parts.iter_mut().filter(|p| p.kind.adds_rows()) {
             p.linf = p.in_one_group(rows).unwrap_or(u128::MAX);
@@ -143,9 +143,12 @@ impl Release {
         self.ranking.as_ref().filter(|r| r.chosen).map(|r| r.k)
     }
 
-    /// The most rows that its counts and sums are short of in one group for what bounds cut, NaN where nobody knows; None where it
-    /// has neither, or all rows of a unit count.
+    /// The most rows that its counts and sums are short of in one group for what bounds cut, NaN where nobody knows, also of sums with
+    /// norms of their own; None where it has no others, or all rows of a unit count.
     pub fn lost_rows(&self) -> Option<f64> {
+        if self.own_norms().any(|own| own.lost().is_nan()) {
+            return Some(f64::NAN);
+        }
         let adds = |p: &&Part| p.own.is_none() && (p.kind.adds_rows() || p.kind.is_chosen());
         let adds = self.parts.iter().find(adds)?;
         Some(self.bounding.lost(&adds.kind)).filter(|lost| *lost != 0.0)

@@ -10,7 +10,7 @@
 
 pub(crate) mod statements;
 
-pub use statements::{Question, Wanted, columns, key, measurable};
+pub use statements::{Question, Wanted, columns, histograms, key, measurable};
 
 use super::pay::{Order, Purchase};
 use crate::gateway::session::ask::Ask;
@@ -90,6 +90,13 @@ impl Drawn {
     }
 }
 
+/// Items that were measured, and the entries that paid for them.
+#[derive(Default)]
+struct Found {
+    items: Vec<(Measure, Histogram)>,
+    paid: Vec<i64>,
+}
+
 /// Everybody together: a user whom nobody can log in as, since PostgreSQL's protocol has no empty
 /// names.
 fn everybody() -> Identity {
@@ -119,11 +126,12 @@ impl Measuring {
 
     /// The price of a table's items in each budget that pays for them. Nothing is spent.
     pub async fn price_of_items(&self, table: &str, wanted: &Wanted) -> Result<Vec<Share>, MeasuringError> {
-        let one = self.price(table, &Question::Norms(Measure::ROWS)).await?;
-        let times = |shares: Vec<Share>, n: f64| {
-            shares.into_iter().map(move |s| Share { part: s.part * n, statements: s.statements * n, ..s })
-        };
-        let mut all: Vec<Share> = times(one, wanted.histograms() as f64).collect();
+        let mut all = self.price(table, &Question::Norms(Measure::ROWS)).await?;
+        let histograms = histograms(wanted.columns.len(), wanted.keys.len()) as f64;
+        for share in &mut all {
+            share.part *= histograms;
+            share.statements *= histograms;
+        }
         for column in &wanted.columns {
             let medians = self.price(table, &Question::Median(column.clone())).await?;
             for (sum, median) in all.iter_mut().zip(medians) {
@@ -167,7 +175,7 @@ impl Measuring {
 
     /// Measures the items of a table, and writes them down. They take the place of what was measured before.
     ///
-    /// What is paid for is kept: where one fails, so are those before it.
+    /// Where one fails, those before it were paid for, and are kept.
     pub async fn items(
         &self,
         table: &str,
@@ -176,8 +184,9 @@ impl Measuring {
         reason: &str,
     ) -> Result<Measured, MeasuringError> {
         let of = self.table(table)?;
-        let (mut items, mut paid) = (Vec::new(), Vec::new());
-        let failed = self.measure(of, wanted, &mut items, &mut paid).await.err();
+        let mut found = Found::default();
+        let failed = self.measure(of, wanted, &mut found).await.err();
+        let Found { items, paid } = found;
         let measured = if items.is_empty() {
             Err(unlike().into())
         } else {
@@ -201,16 +210,10 @@ impl Measuring {
         }
     }
 
-    async fn measure(
-        &self,
-        of: &Table,
-        wanted: &Wanted,
-        items: &mut Vec<(Measure, Histogram)>,
-        paid: &mut Vec<i64>,
-    ) -> Result<(), MeasuringError> {
+    async fn measure(&self, of: &Table, wanted: &Wanted, found: &mut Found) -> Result<(), MeasuringError> {
         let mut rows = None;
         for norm in wanted.norms(Added::Rows) {
-            let histogram = self.histogram(of, &norm, items, paid).await?;
+            let histogram = self.histogram(of, norm, found).await?;
             rows.get_or_insert(histogram.tail(of.most_rows.map(Into::into)).h());
         }
         let rows = rows.ok_or_else(unlike)?;
@@ -235,7 +238,7 @@ impl Measuring {
                     steps: u64::try_from(longest.next_power_of_two()).map_err(|_| unlike())?,
                 });
                 for norm in wanted.norms(added) {
-                    self.histogram(of, &norm, items, paid).await?;
+                    self.histogram(of, norm, found).await?;
                 }
             }
         }
@@ -246,14 +249,13 @@ impl Measuring {
     async fn histogram(
         &self,
         of: &Table,
-        norm: &Measure,
-        items: &mut Vec<(Measure, Histogram)>,
-        paid: &mut Vec<i64>,
+        norm: Measure,
+        found: &mut Found,
     ) -> Result<Histogram, MeasuringError> {
         let Drawn { noisy, noise, entry, .. } = self.draw(&of.name, &Question::Norms(norm.clone())).await?;
         let histogram = Histogram::new(in_bins(&noisy)?, noise, self.epsilon()?).map_err(|_| unlike())?;
-        items.push((norm.clone(), histogram.clone()));
-        paid.push(entry);
+        found.items.push((norm, histogram.clone()));
+        found.paid.push(entry);
         Ok(histogram)
     }
 

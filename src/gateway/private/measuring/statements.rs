@@ -18,7 +18,7 @@ pub enum Question {
     Norms(Measure),
 }
 
-/// What is measured beside the rows of units.
+/// Columns and keys that are measured beside the rows of units.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     /// Columns whose values are added up.
@@ -33,11 +33,12 @@ impl Wanted {
         let by = std::iter::once(None).chain(self.keys.iter().cloned().map(Some));
         by.map(move |by| Measure { added: added.clone(), by })
     }
+}
 
-    /// Number of histograms.
-    pub fn histograms(&self) -> usize {
-        (1 + self.keys.len()) * (1 + 2 * self.columns.len())
-    }
+/// Number of histograms beside so many columns and keys: of rows, and of each column about 0 and about its median; of all rows, and by
+/// each key.
+pub fn histograms(columns: usize, keys: usize) -> usize {
+    (1 + keys) * (1 + 2 * columns)
 }
 
 /// Tables of a policy whose units can have several rows, or why one has nothing to measure.
@@ -159,7 +160,7 @@ pub(super) fn statement(policy: &Policy, table: &Table, question: &Question) -> 
     })
 }
 
-/// What rows of a unit add up to.
+/// The aggregate that rows of a unit add up to.
 fn added(table: &Table, of: &Added) -> String {
     let Added::Deviations(d) = of else { return "count(*)".into() };
     let number = |d: &BigDecimal| d.normalized().to_plain_string();
