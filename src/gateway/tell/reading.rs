@@ -120,8 +120,9 @@ fn drowned(plan: &Plan, release: &Release, noisy: &Noisy, empty_groups: bool) ->
         let averages: Vec<(f64, f64)> = averages.collect();
         let small = averages.iter().filter(|(mean, error)| mean.abs() < *error).count();
         if small > 0 {
-            narrower =
-                narrower.or_else(|| plan::explain::narrower(aggregate, output, &plan.statement.bindings));
+            narrower = narrower.or_else(|| {
+                plan::explain::narrower(aggregate, output, &release.parts, &plan.statement.bindings)
+            });
         }
         each.extend(match averages.as_slice() {
             [(_, error)] => told(small, 1, &format!("its 95 % error of ±{}", short(*error))),

@@ -44,10 +44,10 @@ pub(super) fn of_sums(r: &Release) -> Vec<String> {
     r.own_norms().filter_map(told).collect()
 }
 
-/// A bound on the sums of a unit.
-pub(super) fn bounded(own: &Own) -> Option<String> {
+/// A bound on the sums of a unit; `keys`: over its groups.
+pub(super) fn bounded(own: &Own, keys: bool) -> Option<String> {
     let of = &own.item()?.of;
-    let several = if own.is_squared() { " in one group, fewer in each of several," } else { "" };
+    let several = if own.is_squared() && keys { " in one group, fewer in each of several," } else { "" };
     Some(format!("{} add up to at most {}{several}", of.named(), short(of.told(own.ends() as f64))))
 }
 

@@ -1,16 +1,22 @@
 //! Advice on averages that drown in their noise: a narrower value.
 
 use crate::Output;
-use crate::aggregates::Average;
+use crate::aggregates::{Average, Part};
 use bigdecimal::BigDecimal;
 use sql::ast::{Aggregate, Bindings, ExprKind};
 use sql::catalog::written;
 use sql::output::output_name;
 
 /// Advice on an average whose error drowns it: a narrower value, whose noise is less. From the
-/// declared range alone.
-pub fn narrower(aggregate: &Aggregate, output: &Output, bindings: &Bindings) -> Option<String> {
-    let Average { low, high, ty, .. } = output.of()?;
+/// declared range alone; noise of sums with a norm of their own has nothing to do with it.
+pub fn narrower(
+    aggregate: &Aggregate,
+    output: &Output,
+    parts: &[Part],
+    bindings: &Bindings,
+) -> Option<String> {
+    let Average { low, high, ty, sum, .. } = output.of()?;
+    parts.get(*sum).filter(|part| part.own.is_none())?;
     let argument = aggregate.args.first().filter(|_| ty.is_number())?;
     // Of a truth value or a share there is nothing to cut.
     if high - low < 8 {

@@ -130,7 +130,7 @@ fn bounds(each: &mut Vec<String>, r: &Release, unit: &str) {
             }
         }
     }
-    for bounded in r.own_norms().filter_map(cut::bounded) {
+    for bounded in r.own_norms().filter_map(|own| cut::bounded(own, bounding.has_keys())) {
         add(each, format!("{bounded} of a {unit}"));
     }
     let Some(cut) = bounding.cut() else { return };
