@@ -96,7 +96,13 @@ async fn what_is_compared_sorted_and_computed_has_all_digits() {
     let above =
         "SELECT avg(a)::float8 AS m FROM (SELECT plan, avg(birth_year) AS a FROM riders GROUP BY plan) t";
     let compared = format!("SELECT count(*) FROM ({by_size}) t WHERE a <> round(a, 3)");
-    assert_eq!(rows(&client, &compared).await.unwrap(), [[Some(whole.len().to_string())]]);
+    // A quotient by some noisy counts, such as 80, ends before.
+    let longer = |row: &&Vec<Option<String>>| {
+        let (_, behind) = row[1].as_deref().unwrap().split_once('.').unwrap_or_default();
+        behind.chars().skip(3).any(|digit| digit != '0')
+    };
+    let longer = whole.iter().filter(longer).count();
+    assert_eq!(rows(&client, &compared).await.unwrap(), [[Some(longer.to_string())]]);
     client.batch_execute("SET noisegate.round = off").await.unwrap();
     let mean: f64 = rows(&client, above).await.unwrap()[0][0].as_deref().unwrap().parse().unwrap();
     client.batch_execute("SET noisegate.round = on").await.unwrap();
