@@ -7,7 +7,7 @@ use super::accounting::{Kind, Rule, rule};
 use super::outline::{releases_by_epsilon, releases_by_squares};
 use super::quantile::Selector;
 use super::ratio::{exact, exact_integer};
-use super::{Charge, DpError, Notion, Outline, Points, Ratio, Share, Spec};
+use super::{Charge, DpError, Notion, Outline, Points, Ratio, Spec, Used};
 use num_traits::CheckedMul;
 
 /// Noise that a session asks for.
@@ -88,9 +88,13 @@ pub enum ChoiceError {
 /// The noise of a statement whose price is named by `epsilon`, paid from budgets of these notions.
 ///
 /// Laplace: releases divide ε so that the squares of their errors, relative to what a group has of all rows, add up to the
-/// least ([`Outline`]), and each splits its part over its selection and aggregates ([`Spec::of`]). Gaussian: what is chosen
-/// among points keeps the share that it has with Laplace noise; with E the sum of these shares, the other releases divide
-/// ε² - E² in the same way, and each splits its part over its aggregates and its selection ([`Spec::gaussian`]).
+/// least ([`Outline`]), and each splits its part over its selection and aggregates ([`Spec::of`]). Gaussian: releases divide ε²
+/// in the same way, and each splits its part over its aggregates and its selection ([`Spec::gaussian`]), or over its choices
+/// ([`Points::in_squares`]). Where a budget counts something else than ρ, choices keep the share that they have with Laplace
+/// noise; with E the sum of these shares, the other releases divide ε² - E².
+///
+/// What is only chosen divides ε² = 2ρ too, where every budget counts ρ and Laplace noise was not asked for: the name ε
+/// then costs the same ρ as that of Gaussian noise.
 ///
 /// Without being asked, Gaussian noise is taken where every budget has a price for it and its error would be less even
 /// if it were given no more ρ than Laplace noise. At the same name it never costs less: ε²/2 against a sum of
@@ -123,8 +127,14 @@ pub fn choose(
     let take = |specs: Vec<Spec>, why| -> Result<Choice, ChoiceError> {
         Ok(Choice { charge: Charge::of(epsilon, &specs)?, specs, why })
     };
+    let by_rho = preference != Preference::Laplace && is_by_rho(notions);
     if !laplace.iter().any(has_noise) {
-        return take(laplace, Why::NothingToChoose);
+        let choices = laplace.iter().any(|s| s.chosen().is_some());
+        let specs = match by_rho && choices {
+            true => squares(epsilon, outlines, &laplace)?,
+            false => laplace,
+        };
+        return take(specs, Why::NothingToChoose);
     }
     if preference == Preference::Laplace {
         return take(laplace, Why::Asked);
@@ -139,7 +149,11 @@ pub fn choose(
             _ => take(laplace, Why::Unpriced(index)),
         };
     }
-    let gaussian = match gaussian(epsilon, outlines, &laplace) {
+    let gaussian = match by_rho {
+        true => squares(epsilon, outlines, &laplace),
+        false => gaussian(epsilon, outlines, &laplace),
+    };
+    let gaussian = match gaussian {
         Err(_) if preference == Preference::Auto => return take(laplace, Why::OutOfRange),
         specs => specs?,
     };
@@ -174,22 +188,43 @@ fn has_noise(s: &Spec) -> bool {
     s.selection.is_some() || s.noisy().next().is_some()
 }
 
-/// The same releases with Gaussian noise on their integers, at the same name.
-fn gaussian(epsilon: &Ratio, outlines: &[Outline], laplace: &[Spec]) -> Result<Vec<Spec>, DpError> {
-    let mut chosen = exact_integer(0u8);
-    for s in laplace.iter().filter_map(Spec::chosen) {
-        match s.share() {
-            Some(Share::Epsilon(e)) => chosen += e,
-            _ => return Err(DpError::OutOfRange("the noise of a choice")),
+/// Whether every budget counts ρ, or the divergences that imply it, so that a choice of bounded range ε costs it ε²/8.
+fn is_by_rho(notions: &[Notion]) -> bool {
+    !notions.is_empty() && notions.iter().all(|n| n.counts_rho())
+}
+
+/// The same releases with Gaussian noise on their integers and choices that divide ρ, at the same name: all portions are of ε².
+fn squares(epsilon: &Ratio, outlines: &[Outline], laplace: &[Spec]) -> Result<Vec<Spec>, DpError> {
+    let name = exact(epsilon);
+    let portions = releases_by_squares(outlines, true);
+    let each = &name * &name / exact_integer(portions.iter().sum::<u32>().max(1));
+    let of = |((s, o), portion): ((&Spec, &Outline), &u32)| {
+        let square = &each * exact_integer(*portion);
+        match (&o.points, o.top, o.sums.as_slice()) {
+            (None, Some(k), [by]) => Spec::top_in_squares(&square, k, by.linf),
+            (None, ..) => s.gaussian(&square, o),
+            (Some((picks, weight)), ..) => {
+                let points = Some(Points::in_squares(&square, *weight, picks)?);
+                Ok(Spec { l0: o.l0, points, ..Spec::default() })
+            }
         }
-    }
+    };
+    laplace.iter().zip(outlines).zip(&portions).map(of).collect()
+}
+
+/// The same releases with Gaussian noise on their integers, at the same name; choices keep their share of ε.
+fn gaussian(epsilon: &Ratio, outlines: &[Outline], laplace: &[Spec]) -> Result<Vec<Spec>, DpError> {
+    let choices = laplace.iter().filter(|s| s.chosen().is_some());
+    let choices = choices.map(|s| Spec { aggregates: Vec::new(), ..s.clone() });
+    let choices =
+        Used::by(&choices.collect::<Vec<_>>()).ok_or(DpError::OutOfRange("the noise of a choice"))?;
     let name = exact(epsilon);
     let whole = &name * &name;
-    let taken = &chosen * &chosen;
+    let taken = choices.square();
     if taken >= whole {
         return Err(DpError::Mispriced);
     }
-    let portions = releases_by_squares(outlines);
+    let portions = releases_by_squares(outlines, false);
     let each = (whole - taken) / exact_integer(portions.iter().sum::<u32>().max(1));
     let of = |((s, o), portion): ((&Spec, &Outline), &u32)| s.gaussian(&(&each * exact_integer(*portion)), o);
     laplace.iter().zip(outlines).zip(&portions).map(of).collect()

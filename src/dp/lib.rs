@@ -68,4 +68,4 @@ pub use points::{Pick, Points, PointsError};
 pub use ratio::{BigRatio, DpError, Ratio, ratio, split};
 pub use rng::{Entropy, EntropyError, KeyedRng, SecureRng};
 pub use sensitivity::Sensitivity;
-pub use spec::{Charge, Selection, Spec, Weights};
+pub use spec::{Charge, Selection, Spec, Used, Weights};

@@ -147,10 +147,21 @@ impl Outline {
     }
 
     /// The error of Gaussian noise, relative as that of Laplace noise: d·√(W·Σ (wⱼ·Δⱼ)²/aⱼ), with Δⱼ the l₂ norm of what a unit changes, in multiples of what it changes
-    /// in one group. 0 for what is chosen.
-    fn error_of_squares(&self) -> f64 {
-        if self.draws_nothing() || self.points.is_some() {
+    /// in one group. For `choices` among points or groups, that of the ε that their share of ε² gives them; else 0 for what is
+    /// chosen among points, and for groups that of their counts.
+    fn error_of_squares(&self, choices: bool) -> f64 {
+        if self.draws_nothing() || (self.points.is_some() && !choices) {
             return 0.0;
+        }
+        let all = self.groups.max(1) as f64;
+        match (&self.points, self.top) {
+            (Some((picks, _)), _) => {
+                let weighing = f64::from(self.weighing(self.l0));
+                return all * weighing * FAR_OF_SQUARES * (picks.len() as f64).sqrt();
+            }
+            // Half of the price chooses them.
+            (None, Some(k)) if choices => return all * (2.0 * f64::from(k)).sqrt(),
+            _ => {}
         }
         let shares = self.of_squares();
         let one = &self.sums;
@@ -160,7 +171,7 @@ impl Outline {
         };
         let threshold = FAR_OF_SQUARES * f64::from(self.weighing(self.l0)).sqrt();
         let own = self.relative(&shares, threshold, norm, |share| 1.0 / share);
-        self.groups.max(1) as f64 * (f64::from(shares.all) * own).sqrt()
+        all * (f64::from(shares.all) * own).sqrt()
     }
 
     /// Σ wⱼ²·(factor of j)²·variance(share of j) over what has a share, the weight of one being 1, and that of a selection how
@@ -226,9 +237,9 @@ pub(super) fn releases_by_epsilon(outlines: &[Outline]) -> Vec<u32> {
     by_round(portions(&errors, |e| libm::cbrt(e * e)), outlines)
 }
 
-/// The same of ε² with Gaussian noise; 0 for one that draws nothing or chooses.
-pub(super) fn releases_by_squares(outlines: &[Outline]) -> Vec<u32> {
-    let errors: Vec<f64> = outlines.iter().map(Outline::error_of_squares).collect();
+/// The same of ε² with Gaussian noise; 0 for one that draws nothing, and for choices among points where these have no part of it.
+pub(super) fn releases_by_squares(outlines: &[Outline], choices: bool) -> Vec<u32> {
+    let errors: Vec<f64> = outlines.iter().map(|o| o.error_of_squares(choices)).collect();
     by_round(portions(&errors, |e| e), outlines)
 }
 
@@ -329,12 +340,12 @@ mod tests {
         let keys = |round| Outline { round: Some(round), ..Outline::even(20, &[], delta().as_ref()) };
         let rounds = [keys(0), keys(1)];
         assert_eq!(releases_by_epsilon(&rounds), OF_ROUNDS);
-        assert_eq!(releases_by_squares(&rounds), OF_ROUNDS);
+        assert_eq!(releases_by_squares(&rounds, true), OF_ROUNDS);
         // Beside another release they have together what one would have alone.
         let other = Outline::even(1, &[1], None);
         let alone = [Outline { round: None, l0: 1, ..keys(0) }, other.clone()];
         let both = [&rounds[..], &[other]].concat();
-        for portions in [releases_by_epsilon, releases_by_squares] {
+        for portions in [releases_by_epsilon, |all: &[Outline]| releases_by_squares(all, true)] {
             let (alone, both) = (portions(&alone), portions(&both));
             let of = |all: &[u32], place: usize| all.get(place).copied().unwrap_or_default();
             let (first, second) = (of(&both, 0), of(&both, 1));

@@ -3,8 +3,9 @@
 
 use super::mechanism::{Event, Mechanism};
 use super::quantile::{Bound, Extreme, Quantiles, Ranks, Selector, Side, inset};
+use super::ratio::{BigRatio, exact};
 use super::topk::TopK;
-use super::{DpError, Entropy, EntropyError, Ratio, split};
+use super::{DpError, Entropy, EntropyError, Ratio, Share};
 
 /// A choice in each group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,11 +34,11 @@ pub enum Pick {
 /// A choice among the points of each group, from counts of cells: one cell for each group and point, all of them public.
 ///
 /// Guarantee, for add/remove neighbours: if one unit adds at most w to all cells together (L cells with at most r in each are
-/// w = L·r), then all choices in all groups are ε-DP together, and by [`Selector::Exponential`] each of [`Self::levels`]
-/// levels is ε/levels-bounded-range.
+/// w = L·r), then each of [`Self::levels`] levels is ε′-DP over all groups together, and by [`Selector::Exponential`]
+/// ε′-bounded-range, with ε′ = [`Self::level`]. Levels are divided from ε, of which they are parts that add up, or from ε² = 2ρ,
+/// where they are levels·ε′²/8-zCDP together ([`Self::share`]).
 ///
-/// Proof. Let w_g be what the unit adds to all cells of group g: Σ_g w_g <= w. On one level, with ε′ = ε/levels, each
-/// group's mechanism is set for a unit of weight w. Its scores move in proportion to the weight that comes: a quantile's by at
+/// Proof. Let w_g be what the unit adds to all cells of group g: Σ_g w_g <= w. On one level, each group's mechanism is set for a unit of weight w. Its scores move in proportion to the weight that comes: a quantile's by at
 /// most w_g·max(q, 1-q) (an end of its interval's, too), an extreme's by w_g, a mode's all upwards by at most w_g (the proofs stand at
 /// [`Quantiles`], [`Bound`], [`Extreme`] and [`TopK`]). So its loss is at most ε′·w_g/w, and with the exponential mechanism lies in an
 /// interval of that length. Groups are drawn independently, from cells of their own: losses add up to ε′·Σw_g/w <= ε′. That
@@ -49,7 +50,8 @@ pub enum Pick {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Points {
     weight: u32,
-    epsilon: Ratio,
+    share: Share,
+    level: Ratio,
     selector: Selector,
     picks: Vec<Pick>,
 }
@@ -65,11 +67,24 @@ enum Draw {
 impl Points {
     /// Choices for ε in all, where a unit's cells weigh at most `weight` >= 1 together; each pick once.
     pub fn new(epsilon: &Ratio, weight: u32, picks: &[Pick], selector: Selector) -> Result<Self, DpError> {
+        if *epsilon.numer() == 0 || *epsilon.denom() == 0 {
+            return Err(DpError::Epsilon);
+        }
+        Self::sharing(Share::Epsilon(exact(epsilon)), weight, picks, selector)
+    }
+
+    /// The same by the exponential mechanism for ε² = `square` = 2ρ in all.
+    pub fn in_squares(square: &BigRatio, weight: u32, picks: &[Pick]) -> Result<Self, DpError> {
+        Self::sharing(Share::Square(square.clone()), weight, picks, Selector::Exponential)
+    }
+
+    fn sharing(share: Share, weight: u32, picks: &[Pick], selector: Selector) -> Result<Self, DpError> {
         let twice = picks.iter().enumerate().any(|(i, p)| picks.iter().skip(i + 1).any(|q| p == q));
         if picks.is_empty() || twice {
             return Err(DpError::OutOfRange("what is chosen among points is listed once"));
         }
-        let points = Self { weight, epsilon: *epsilon, selector, picks: picks.to_vec() };
+        let level = selector.level(&share, levels(picks))?;
+        let points = Self { weight, share, level, selector, picks: picks.to_vec() };
         points.draws(2)?;
         Ok(points)
     }
@@ -107,27 +122,30 @@ impl Points {
     /// Number of mechanisms that are used one after the other: ⌈log₂(m+1)⌉ for m quantiles, and one
     /// for each other pick.
     pub fn levels(&self) -> u32 {
-        let quantiles = self.quantiles().len();
-        let others = self.picks.len() - quantiles;
-        (usize::BITS - quantiles.leading_zeros()).saturating_add(u32::try_from(others).unwrap_or(u32::MAX))
+        levels(&self.picks)
     }
 
     /// ε of each level.
-    pub fn level(&self) -> Result<Ratio, DpError> {
-        split(&self.epsilon, usize::try_from(self.levels()).unwrap_or(usize::MAX))
+    pub fn level(&self) -> Ratio {
+        self.level
     }
 
     /// The event of all picks.
-    pub fn event(&self) -> Result<Event, DpError> {
-        let mechanism = Mechanism::Guaranteed(self.selector.guarantee(&self.level()?));
-        Ok(Event { mechanism, times: self.levels() })
+    pub fn event(&self) -> Event {
+        let mechanism = Mechanism::Guaranteed(self.selector.guarantee(&self.level));
+        Event { mechanism, times: self.levels() }
+    }
+
+    /// The share of a price that all picks use together: of ε, or of ε².
+    pub fn share(&self) -> Share {
+        Selector::used(&self.share, &self.level, self.levels())
     }
 
     /// With probability 95 % the rank of a choice among `points` points is no more rows than this
     /// from the one asked for; of a mode, the count from the largest. McSherry and Talwar 2007, for
     /// scores of sensitivity at most the weight. For display.
     pub fn error95(&self, points: usize) -> f64 {
-        let level = self.level().map_or(f64::NAN, |e| *e.numer() as f64 / *e.denom() as f64);
+        let level = *self.level.numer() as f64 / *self.level.denom() as f64;
         let each = match self.picks.as_slice() {
             [Pick::Mode] => 1.0,
             _ => 2.0,
@@ -136,7 +154,7 @@ impl Points {
     }
 
     fn draws(&self, points: usize) -> Result<Vec<Draw>, DpError> {
-        let level = self.level()?;
+        let level = self.level;
         let mut draws = Vec::new();
         let (quantiles, places): (Vec<Ratio>, Vec<usize>) = self.quantiles().into_iter().unzip();
         if !quantiles.is_empty() {
@@ -228,6 +246,13 @@ impl Points {
     }
 }
 
+/// Number of mechanisms that these picks use one after the other.
+fn levels(picks: &[Pick]) -> u32 {
+    let quantiles = picks.iter().filter(|p| matches!(p, Pick::Quantile(_))).count();
+    let others = picks.len() - quantiles;
+    (usize::BITS - quantiles.leading_zeros()).saturating_add(u32::try_from(others).unwrap_or(u32::MAX))
+}
+
 /// Why nothing was chosen.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PointsError {
@@ -256,8 +281,9 @@ mod tests {
         let points = Points::new(&one, 12, &picks, Selector::Exponential).unwrap();
         // Three quantiles are two levels, and the ends one each.
         assert_eq!(points.levels(), 4);
-        let event = points.event().unwrap();
+        let event = points.event();
         assert_eq!((event.times, event.epsilon()), (4, Some(one)));
+        assert_eq!(points.share(), Share::Epsilon(exact(&one)));
         assert!(Points::new(&one, 12, &[], Selector::Exponential).is_err());
         assert!(Points::new(&one, 12, &[Pick::Mode, Pick::Mode], Selector::Exponential).is_err());
         assert!(Points::new(&one, 0, &[Pick::Mode], Selector::Exponential).is_err());

@@ -1,7 +1,7 @@
 //! Exact rationals, and why a parameter cannot be used.
 
 use num_bigint::BigUint;
-use num_traits::{CheckedDiv, ToPrimitive};
+use num_traits::{CheckedDiv, ToPrimitive, Zero};
 
 /// Exact non-negative rationals: scales, ε, δ.
 pub type Ratio = num_rational::Ratio<u128>;
@@ -57,6 +57,20 @@ pub(crate) fn exact_integer(n: impl Into<BigUint>) -> BigRatio {
 pub fn split(whole: &Ratio, n: usize) -> Result<Ratio, DpError> {
     let n = u128::try_from(n).unwrap_or(u128::MAX);
     whole.checked_div(&Ratio::from_integer(n)).ok_or(DpError::OutOfRange("a price split over its releases"))
+}
+
+/// The largest decimal of six digits whose square is no more, for what lies between 10^-30 and 10^30; 0 for 0.
+pub(crate) fn root_down(square: &BigRatio) -> Option<Ratio> {
+    if square.is_zero() {
+        return Some(Ratio::from_integer(0));
+    }
+    // 10^d·√x, rounded down, has six digits or more from some d on.
+    (0..=30).find_map(|d| {
+        let power = 10u128.pow(d);
+        let scaled = square.numer() * power * power / square.denom();
+        let root = scaled.sqrt().to_u128()?;
+        (root >= 100_000).then(|| Ratio::new(root, power))
+    })
 }
 
 /// The bounded rational that is the same number, where it fits.

@@ -184,7 +184,7 @@ impl Spec {
         };
         let weights = if outline.round.is_some() { Weights::Squares(WHOLE) } else { Weights::Units };
         let spec = Self::from(outline.in_squares(), &shares, weights, outline, noise)?;
-        Ok(Self { points: self.points.clone(), top: self.top, ..spec })
+        Ok(Self { points: self.points.clone(), top: self.top.clone(), ..spec })
     }
 
     /// The aggregates that a unit can change.
@@ -205,27 +205,76 @@ impl Spec {
     /// chosen, the vector of their counts changes by at most k·`linf` in l₁ norm, however many groups a unit is in.
     pub fn top(epsilon: &Ratio, k: u32, linf: u128, selector: Selector) -> Result<Self, DpError> {
         let half = split(epsilon, 2)?;
-        let sensitivity = u64::try_from(linf).map_err(|_| DpError::OutOfRange("how much a unit counts"))?;
         let counts = Self::laplace(&half, k, &[linf], None)?;
-        Ok(Self { top: Some(TopK::new(k, sensitivity, &half, selector)?), ..counts })
+        Ok(Self { top: Some(TopK::new(k, counted(linf)?, &half, selector)?), ..counts })
     }
 
-    /// The event of its choices among points, in all groups together, or among groups.
-    pub(super) fn chosen(&self) -> Option<Event> {
-        if let Some(top) = &self.top {
-            return Some(top.event());
+    /// The same for ε² = `square` = 2ρ: half of it chooses, by the exponential mechanism, and counts have discrete Gaussian
+    /// noise of the other half. The vector of counts changes by at most √k·`linf` in l₂ norm.
+    pub fn top_in_squares(square: &BigRatio, k: u32, linf: u128) -> Result<Self, DpError> {
+        let half = square / exact_integer(2u8);
+        let outline = Outline::even(k, &[linf], None);
+        let counts = Self::of(&Ratio::from_integer(1), &outline)?.gaussian(&half, &outline)?;
+        Ok(Self { top: Some(TopK::in_squares(k, counted(linf)?, &half)?), ..counts })
+    }
+
+    /// The event of its choices among points, in all groups together, or among groups, and the share that they use.
+    pub(super) fn chosen(&self) -> Option<(Event, Share)> {
+        match (&self.top, &self.points) {
+            (Some(top), _) => Some((top.event(), top.share())),
+            (None, Some(points)) => Some((points.event(), points.share())),
+            (None, None) => None,
         }
-        // A price that cannot be split was refused when the points were made.
-        self.points.as_ref().and_then(|p| p.event().ok())
     }
 
-    /// The events of this release. Constants cost nothing and are not among them.
-    pub fn events(&self) -> Vec<Event> {
+    /// The events of its noise. Constants cost nothing and are not among them.
+    fn drawn(&self) -> impl Iterator<Item = Event> {
         let own = self.aggregates.iter().enumerate();
         let own = own.filter(|(i, a)| !a.sensitivity.is_none() && self.counted != Some(*i));
         let noisy = own.map(|(_, a)| Event::noise(a.sensitivity, a.distribution));
-        self.selected().into_iter().chain(noisy).chain(self.chosen()).collect()
+        self.selected().into_iter().chain(noisy)
     }
+
+    /// The events of this release.
+    pub fn events(&self) -> Vec<Event> {
+        self.drawn().chain(self.chosen().map(|(event, _)| event)).collect()
+    }
+}
+
+/// What releases use of a price: the sums of the two shares that its name pays for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// Σε of Laplace noise, and of choices that divide ε.
+    pub pure: BigRatio,
+    /// Σε² of Gaussian noise, and of choices that divide ε² = 2ρ.
+    pub squares: BigRatio,
+}
+
+impl Used {
+    /// What these releases use together. None where what a unit can change has no noise.
+    pub fn by<'s>(specs: impl IntoIterator<Item = &'s Spec>) -> Option<Self> {
+        let mut used = Self::default();
+        for spec in specs {
+            let shares = spec.drawn().map(|event| event.share());
+            for share in shares.chain(spec.chosen().map(|(_, share)| Some(share))) {
+                match share? {
+                    Share::Epsilon(e) => used.pure += e,
+                    Share::Square(e) => used.squares += e,
+                }
+            }
+        }
+        Some(used)
+    }
+
+    /// ε² of the least name that pays for them: E² + G.
+    pub fn square(&self) -> BigRatio {
+        &self.pure * &self.pure + &self.squares
+    }
+}
+
+/// How much a unit counts, as a choice weighs it.
+fn counted(linf: u128) -> Result<u64, DpError> {
+    u64::try_from(linf).map_err(|_| DpError::OutOfRange("how much a unit counts"))
 }
 
 impl Charge {
@@ -245,27 +294,18 @@ impl Charge {
     ///
     /// Refuses releases that cost more than their name (soundness rule 23). With E the sum of ε over Laplace noise and G
     /// the sum of ε² over Gaussian noise, the name ε pays for E² + G <= ε². Without Gaussian noise that is Σεᵢ <= ε,
-    /// without Laplace noise Σεᵢ² <= ε². Either way ρ <= ε²/2: an ε-DP mechanism is ε²/2-zCDP, and E² >= Σεᵢ².
+    /// without Laplace noise Σεᵢ² <= ε². Either way ρ <= ε²/2: an ε-DP mechanism is ε²/2-zCDP, and E² >= Σεᵢ². A choice
+    /// is in E, or in G by the 2ρ = ε²/4 of its bounded range, as its price was divided.
     pub fn of(epsilon: &Ratio, specs: &[Spec]) -> Result<Self, DpError> {
         if *epsilon.numer() == 0 || *epsilon.denom() == 0 {
             return Err(DpError::Epsilon);
         }
-        let events: Vec<Event> = specs.iter().flat_map(Spec::events).collect();
-        let (mut pure, mut squares) = (exact_integer(0u8), exact_integer(0u8));
-        for event in &events {
-            match event.share().ok_or(DpError::OutOfRange("the price of a statement"))? {
-                Share::Epsilon(e) => pure += e,
-                Share::Square(e) => squares += e,
-            }
-        }
+        let used = Used::by(specs).ok_or(DpError::OutOfRange("the price of a statement"))?;
         let name = exact(epsilon);
-        let dearer = match squares.is_zero() {
-            true => pure > name,
-            false => &pure * &pure + squares > &name * &name,
-        };
-        if dearer {
+        if used.square() > &name * &name {
             return Err(DpError::Mispriced);
         }
+        let events: Vec<Event> = specs.iter().flat_map(Spec::events).collect();
         let mut selections = specs.iter().filter_map(|s| s.selection.as_ref());
         let selection_delta = selections
             .try_fold(Ratio::from_integer(0), |sum, s| sum.checked_add(&s.delta))

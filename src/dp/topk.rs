@@ -2,9 +2,8 @@
 
 use super::mechanism::{Event, Mechanism};
 use super::quantile::Selector;
-use super::ratio::narrow;
-use super::ratio::{exact, exact_integer};
-use super::{Candidates, DpError, Entropy, EntropyError, Guarantee, Ratio, split};
+use super::ratio::{BigRatio, exact, exact_integer, narrow};
+use super::{Candidates, DpError, Entropy, EntropyError, Guarantee, Ratio, Share};
 
 /// The k candidates with the greatest counts, in order; the mode for k = 1.
 ///
@@ -13,14 +12,15 @@ use super::{Candidates, DpError, Entropy, EntropyError, Guarantee, Ratio, split}
 /// each by at most Δ, all in the same direction: so each choice weighs counts by ε′/Δ, not ε′/(2Δ). In how many
 /// candidates a unit is does not matter.
 ///
-/// Guarantee: each of the k choices is ε′-DP with ε′ = ε/k, and with the exponential mechanism ε′-bounded-range (the
-/// log-weights of a unit's neighbours differ by 0 to ε′); one after the other they are ε-DP, and k·ε′²/8-zCDP where they
-/// are bounded-range. For add/remove neighbours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Guarantee: each of the k choices is ε′-DP, and with the exponential mechanism ε′-bounded-range (the log-weights of a
+/// unit's neighbours differ by 0 to ε′); one after the other they are k·ε′-DP, and k·ε′²/8-zCDP where they are
+/// bounded-range. ε′ is ε/k, or of a price in squares 2·√(ε²/k). For add/remove neighbours.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopK {
     k: u32,
     sensitivity: u64,
-    share: Ratio,
+    share: Share,
+    level: Ratio,
     factor: Ratio,
     selector: Selector,
 }
@@ -31,13 +31,22 @@ impl TopK {
         if *epsilon.numer() == 0 || *epsilon.denom() == 0 {
             return Err(DpError::Epsilon);
         }
+        Self::sharing(k, sensitivity, Share::Epsilon(exact(epsilon)), selector)
+    }
+
+    /// The same by the exponential mechanism for ε² = `square` = 2ρ in all.
+    pub fn in_squares(k: u32, sensitivity: u64, square: &BigRatio) -> Result<Self, DpError> {
+        Self::sharing(k, sensitivity, Share::Square(square.clone()), Selector::Exponential)
+    }
+
+    fn sharing(k: u32, sensitivity: u64, share: Share, selector: Selector) -> Result<Self, DpError> {
         if k == 0 || sensitivity == 0 {
             return Err(DpError::OutOfRange("how many are chosen, and how much a unit counts, is 1 or more"));
         }
-        let share = split(epsilon, usize::try_from(k).unwrap_or(usize::MAX))?;
-        let factor = narrow(&(exact(&share) / exact_integer(sensitivity)))
+        let level = selector.level(&share, k)?;
+        let factor = narrow(&(exact(&level) / exact_integer(sensitivity)))
             .ok_or(DpError::OutOfRange("an epsilon for a choice"))?;
-        Ok(Self { k, sensitivity, share, factor, selector })
+        Ok(Self { k, sensitivity, share, level, factor, selector })
     }
 
     /// The mode.
@@ -62,7 +71,12 @@ impl TopK {
 
     /// ε of each choice.
     pub fn level(&self) -> Ratio {
-        self.share
+        self.level
+    }
+
+    /// The share of a price that all choices use together: of ε, or of ε².
+    pub fn share(&self) -> Share {
+        Selector::used(&self.share, &self.level, self.k)
     }
 
     /// The event of all choices.
@@ -74,14 +88,14 @@ impl TopK {
     /// this below that of the best that is left (McSherry and Talwar 2007, Theorem 6, over k
     /// choices). For display, and to compare by.
     pub fn error95(&self, candidates: usize) -> f64 {
-        let level = *self.share.numer() as f64 / *self.share.denom() as f64;
+        let level = *self.level.numer() as f64 / *self.level.denom() as f64;
         let all = 20.0 * candidates as f64 * f64::from(self.k);
         self.sensitivity as f64 * libm::log(all) / level
     }
 
     /// Guarantee of one choice.
     pub fn guarantee_of_a_choice(&self) -> Guarantee {
-        self.selector.guarantee(&self.share)
+        self.selector.guarantee(&self.level)
     }
 
     /// The indices of the chosen candidates, in the order of choice: k, or all where there are fewer.

@@ -234,7 +234,7 @@ fn points(r: &Release, cells: &Cells, points: &Points) -> Value {
         "grid": grid,
         "points": cells.points,
         "levels": points.levels(),
-        "epsilon_of_a_level": points.level().ok().map(|e| plan::words::decimal(&e)),
+        "epsilon_of_a_level": plan::words::decimal(&points.level()),
         "weight": points.weight(),
         "error95_in_rows": r.drawn().rank95(),
     })

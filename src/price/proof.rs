@@ -73,7 +73,7 @@ impl Proof {
     pub(super) fn proven(&self, spec: &Spec) -> Spec {
         let mut spec = spec.clone();
         for (noise, part) in spec.aggregates.iter_mut().zip(&self.parts) {
-            noise.sensitivity = match spec.top {
+            noise.sensitivity = match &spec.top {
                 Some(top) => Sensitivity::in_each(part.linf, top.choices().into()),
                 None => self.sensitivity(part),
             };

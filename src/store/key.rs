@@ -12,9 +12,8 @@ use super::canonical::Canonical;
 use super::epoch::Epoch;
 use backend::Param;
 use bytes::Bytes;
-use dp::{BigRatio, Distribution, Preference, Ratio, Selection, Share, Spec, Weights};
+use dp::{BigRatio, Distribution, Preference, Ratio, Selection, Spec, Used, Weights};
 use emit::{fetch, scalar};
-use num_traits::Zero;
 use plan::expr::print::in_zone;
 use plan::expr::{GridValue, Scalar};
 use plan::profiled::Own;
@@ -299,18 +298,9 @@ fn sum(s: &GridValue, zone: &str) -> Key {
     canon.key()
 }
 
-/// ε² of a release: with E the sum of ε over its Laplace noise and G the sum of ε² over its Gaussian noise, E² + G. The
-/// same for any number of parts that share one price.
+/// ε² of the least name that pays for a release. The same for any number of parts that share one price.
 fn price(spec: &Spec) -> BigRatio {
-    let (mut pure, mut squares) = (BigRatio::zero(), BigRatio::zero());
-    for event in spec.events() {
-        match event.share() {
-            Some(Share::Epsilon(e)) => pure += e,
-            Some(Share::Square(e)) => squares += e,
-            None => {}
-        }
-    }
-    &pure * &pure + squares
+    Used::by([spec]).unwrap_or_default().square()
 }
 
 /// Rows of these columns, taken in this order, themselves in one that follows from them.

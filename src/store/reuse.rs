@@ -107,7 +107,7 @@ pub fn serve(release: &Release, canonical: &Canonical, keys: &Keys, stored: &[St
             selection: first.selection.clone(),
             counted: None,
             points: release.spec.points.clone(),
-            top: release.spec.top,
+            top: release.spec.top.clone(),
         },
         found,
     })

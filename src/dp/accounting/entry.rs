@@ -19,6 +19,8 @@ pub(super) struct Entry {
     pub has_delta: bool,
     /// Whether its loss is ε itself, of which a unit's changes cost their sum.
     pub adds_epsilon: bool,
+    /// Whether it counts ρ, or Rényi divergences no larger than ρ implies.
+    pub counts_rho: bool,
     /// Whether it counts at each order, of which one has to stay within its limit.
     pub counts_orders: bool,
     /// Whether rounded Gaussian noise has a price only together with a δ of its own.

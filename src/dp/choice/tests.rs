@@ -34,6 +34,43 @@ fn rule_21_gaussian_noise_needs_a_price_in_every_budget() {
     assert!(!is_gaussian(&asked) && asked.why == Why::Asked);
 }
 
+/// Choices divide ρ where every budget counts it, by the exponential mechanism: of k each is 2ε/√k-bounded-range, and all cost
+/// the ρ that the same name costs with Gaussian noise.
+#[test]
+fn rule_23_choices_divide_rho() {
+    let quantile = |p| crate::Pick::Quantile(Ratio::new(p, 100));
+    let fails = |side| crate::Pick::End { of: Ratio::new(1, 2), side, fails: 25_000, beyond: 0 };
+    let ends = [fails(crate::quantile::Side::Below), fails(crate::quantile::Side::Above)];
+    let picks = [&ends[..], &[quantile(50)]].concat();
+    let points =
+        |picks: &[crate::Pick]| Outline { points: Some((picks.to_vec(), 4)), ..outline(1, &[], false) };
+    let tenth = Ratio::new(1, 10);
+    let rho = |c: &Choice| Notion::Zcdp.price(&c.charge).unwrap().loss as f64 / UNITS_PER_ONE as f64;
+    let level = |c: &Choice| c.specs[0].points.as_ref().unwrap().level();
+    for notions in [&[Notion::Zcdp][..], &[Notion::Rdp, Notion::Zcdp]] {
+        let choice = auto(tenth, &[points(&picks)], notions);
+        // 0.2/√3 is 0.11547005…
+        assert_eq!((level(&choice), choice.why), (Ratio::new(115_470, 1_000_000), Why::NothingToChoose));
+        assert!(rho(&choice) <= 0.005 && rho(&choice) > 0.004_999);
+        // As many rows from the rank, whatever the price is divided by: 3·√4/√3 times fewer.
+        let asked = choose(&tenth, &[points(&picks)], Preference::Laplace, notions).unwrap();
+        assert_eq!(level(&asked), Ratio::new(1, 30));
+    }
+    // Beside noise, both are parts of ε²; and no more is paid than the name says.
+    let both = [points(&picks), outline(2, &[5, 5], false)];
+    let choice = auto(tenth, &both, &[Notion::Zcdp]);
+    assert!(is_gaussian(&Choice { specs: choice.specs[1..].to_vec(), ..choice.clone() }));
+    assert!(level(&choice) > Ratio::new(1, 30) && rho(&choice) <= 0.005 && rho(&choice) > 0.004_999);
+    // One budget that adds up ε, or one that counts something else, keeps the shares of ε.
+    for other in [Notion::Pure, Notion::Approx, Notion::Advanced, Notion::Gdp] {
+        let choice = auto(tenth, &[points(&picks)], &[Notion::Zcdp, other]);
+        assert_eq!(level(&choice), Ratio::new(1, 30));
+    }
+    // Permute-and-flip is not bounded-range (soundness rule 20): no share of squares is for it.
+    let square = crate::Share::Square(exact_integer(1u8));
+    assert!(Selector::PermuteAndFlip.level(&square, 1).is_err());
+}
+
 /// Errors at the same name, and what the name costs.
 #[test]
 fn gaussian_noise_is_taken_where_it_errs_less() {
@@ -103,7 +140,7 @@ fn releases_divide_a_price_so_that_errors_are_least() {
     };
     for (preference, power) in [(Preference::Laplace, 2), (Preference::Gaussian, 1)] {
         let portions = match preference {
-            Preference::Gaussian => releases_by_squares(&outlines),
+            Preference::Gaussian => releases_by_squares(&outlines, true),
             _ => releases_by_epsilon(&outlines),
         };
         let choice = choose(&Ratio::from_integer(1), &outlines, preference, &[Notion::Zcdp]).unwrap();
@@ -146,7 +183,7 @@ fn portions_have_a_floor() {
     let wide = Outline { groups: 1_000_000, ..outline(500, &[1], false) };
     let constant = outline(1, &[0], false);
     let outlines = [wide, constant, outline(1, &[1], false)];
-    for portions in [releases_by_epsilon(&outlines), releases_by_squares(&outlines)] {
+    for portions in [releases_by_epsilon(&outlines), releases_by_squares(&outlines, true)] {
         assert_eq!(portions, [4, 0, 1]);
     }
     let choice = choose(&Ratio::from_integer(5), &outlines, Preference::Laplace, &[]).unwrap();
@@ -191,12 +228,18 @@ proptest! {
     fn rule_23_no_choice_costs_more_than_its_name(
         n in 1u128..2000,
         d in 1u128..1000,
-        outlines in proptest::collection::vec((1u32..20, proptest::collection::vec(0u128..1 << 20, 0..4), any::<bool>()), 1..4),
+        outlines in proptest::collection::vec((1u32..20, proptest::collection::vec(0u128..1 << 20, 0..4), any::<bool>(), 0u128..4), 1..4),
     ) {
         let epsilon = Ratio::new(n, d);
         let outlines: Vec<Outline> = outlines
             .into_iter()
-            .map(|(l0, linf, private)| outline(l0, &linf, private || linf.is_empty()))
+            .map(|(l0, linf, private, picks)| match picks {
+                0 => outline(l0, &linf, private || linf.is_empty()),
+                _ => {
+                    let picks = (1..=picks).map(|p| crate::Pick::Quantile(Ratio::new(p, 4))).collect();
+                    Outline { points: Some((picks, l0)), ..outline(l0, &[], false) }
+                }
+            })
             .collect();
         let by = |p| choose(&epsilon, &outlines, p, &[Notion::Zcdp]).unwrap();
         let (laplace, gaussian, auto) = (by(Preference::Laplace), by(Preference::Gaussian), by(Preference::Auto));

@@ -1,7 +1,7 @@
 //! Mechanisms that choose a point.
 
-use crate::ratio::{exact, exact_integer, narrow};
-use crate::{Candidates, DpError, Entropy, EntropyError, Guarantee, Ratio};
+use crate::ratio::{exact, exact_integer, narrow, root_down};
+use crate::{Candidates, DpError, Entropy, EntropyError, Guarantee, Ratio, Share};
 
 /// By which mechanism a point is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,38 @@ impl Selector {
         match self {
             Self::Exponential => Guarantee::BoundedRange { epsilon: *epsilon },
             Self::PermuteAndFlip => Guarantee::Pure { epsilon: *epsilon },
+        }
+    }
+
+    /// ε of each of `times` >= 1 choices that are made one after the other and have this share of a price together.
+    ///
+    /// Of ε each has an equal part. Of ε² = 2ρ each has ρ/times, and a bounded-range mechanism of ε is ε²/8-zCDP (Cesar and
+    /// Rogers, "Bounding, Concentrating, and Truncating", 2021), so that its ε is 2·√(ε²/times): the root is rounded down to
+    /// six digits.
+    ///
+    /// # Errors
+    /// The share is none, or is of ε² and the mechanism is not bounded-range (soundness rule 20).
+    pub(crate) fn level(self, share: &Share, times: u32) -> Result<Ratio, DpError> {
+        const SPLIT: DpError = DpError::OutOfRange("a price split over its releases");
+        if times == 0 {
+            return Err(SPLIT);
+        }
+        let level = match (share, self) {
+            (Share::Epsilon(e), _) => narrow(&(e / exact_integer(times))),
+            (Share::Square(s), Self::Exponential) => {
+                root_down(&(s * exact_integer(4u8) / exact_integer(times)))
+            }
+            (Share::Square(_), Self::PermuteAndFlip) => None,
+        };
+        level.filter(|e| *e.numer() != 0).ok_or(SPLIT)
+    }
+
+    /// The share that so many choices of this ε use of a price that is divided as `share` is.
+    pub(crate) fn used(share: &Share, level: &Ratio, times: u32) -> Share {
+        let (level, times) = (exact(level), exact_integer(times));
+        match share {
+            Share::Epsilon(_) => Share::Epsilon(level * times),
+            Share::Square(_) => Share::Square(&level * &level * times / exact_integer(4u8)),
         }
     }
 

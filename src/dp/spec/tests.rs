@@ -232,13 +232,23 @@ fn rule_23_a_gaussian_selection_has_half_a_share() {
 fn the_choice_of_groups_and_their_counts_share_epsilon() {
     let one = Ratio::from_integer(1);
     let spec = Spec::top(&one, 4, 20, crate::quantile::Selector::Exponential).unwrap();
-    assert_eq!((spec.l0, spec.top.unwrap().choices(), spec.top.unwrap().sensitivity()), (4, 4, 20));
+    let top = spec.top.as_ref().unwrap();
+    assert_eq!((spec.l0, top.choices(), top.sensitivity()), (4, 4, 20));
     assert_eq!(spec.aggregates[0].distribution, Distribution::Laplace { scale: Ratio::from_integer(160) });
     let events = spec.events();
     let shares: Vec<Option<Ratio>> = events.iter().map(Event::epsilon).collect();
     assert_eq!(shares, [Some(Ratio::new(1, 2)); 2]);
     assert!(Charge::of(&one, std::slice::from_ref(&spec)).is_ok());
     assert!(Charge::of(&Ratio::new(99, 100), &[spec]).is_err());
+    // In squares the counts have the half of ε², for a norm of √4·20, and each of four choices an eighth of it.
+    let squares = Spec::top_in_squares(&exact_integer(1u8), 4, 20).unwrap();
+    assert_eq!(
+        squares.aggregates[0].distribution,
+        Distribution::Gaussian { variance: Ratio::from_integer(3200) }
+    );
+    assert_eq!(squares.top.as_ref().unwrap().level(), Ratio::new(707_106, 1_000_000));
+    assert!(Charge::of(&one, std::slice::from_ref(&squares)).is_ok());
+    assert!(Charge::of(&Ratio::new(999, 1000), &[squares]).is_err());
     assert!(Spec::top(&one, 0, 20, crate::quantile::Selector::Exponential).is_err());
     assert!(Spec::top(&one, 4, 0, crate::quantile::Selector::Exponential).is_err());
 }

@@ -240,21 +240,16 @@ fn split(r: &Release) -> Option<String> {
 fn share(r: &Release, plan: &Plan) -> Option<String> {
     let float = |r: &dp::BigRatio| r.numer().to_f64().unwrap_or(0.0) / r.denom().to_f64().unwrap_or(1.0);
     let of = |r: &Release| {
-        let (mut epsilon, mut square) = (0.0, 0.0);
-        for share in r.spec.events().iter().filter_map(dp::Event::share) {
-            match share {
-                dp::Share::Epsilon(e) => epsilon += float(&e),
-                dp::Share::Square(e) => square += float(&e),
-            }
-        }
-        (epsilon, square)
+        let used = dp::Used::by([&r.spec]).unwrap_or_default();
+        (float(&used.pure), float(&used.squares))
     };
     let all: Vec<(f64, f64)> = plan.releases.iter().map(of).collect();
     let sum: f64 = all.iter().map(|(epsilon, _)| epsilon).sum();
     let part = |(epsilon, square): &(f64, f64)| epsilon * sum + square;
     let parts: Vec<f64> = all.iter().map(part).filter(|part| *part > 0.0).collect();
     let (own, whole): (f64, f64) = (part(&of(r)), parts.iter().sum());
-    let even = |part: &f64| (part * parts.len() as f64 / whole - 1.0).abs() < 1e-6;
+    // Roots are rounded to six digits.
+    let even = |part: &f64| (part * parts.len() as f64 / whole - 1.0).abs() < 1e-4;
     if own == 0.0 || parts.iter().all(even) {
         return None;
     }
@@ -311,7 +306,7 @@ fn chosen(out: &mut Vec<String>, r: &Release, cells: &Cells, points: &dp::Points
             "  Points are chosen in the groups that are selected for the same rows, and in no others".into(),
         );
     }
-    let level = points.level().map_or_else(|_| String::new(), |e| decimal(&e));
+    let level = decimal(&points.level());
     let parts: Vec<&str> = r.parts.iter().map(|p| p.label.as_str()).collect();
     out.push(format!(
         "  Choice of {}: by {mechanism}, {} time(s) with epsilon {level}; one unit weighs at most {} row(s) in all groups together",

@@ -64,8 +64,12 @@ fn price(releases: &mut [Release], settings: &Settings) -> Result<Option<(dp::Ch
         for (release, spec) in paying.iter_mut().zip(&choice.specs) {
             release.follow_profile(Some(spec));
         }
-        // Bounds are of this noise: what is known of a norm says nothing of a longer one.
-        let same = if gaussian(&choice.charge) { Preference::Gaussian } else { Preference::Laplace };
+        // Bounds are of this noise: what is known of a norm says nothing of a longer one. Choices have none.
+        let same = match choice.charge.events.iter().any(is_drawn) {
+            true if gaussian(&choice.charge) => Preference::Gaussian,
+            true => Preference::Laplace,
+            false => settings.mechanism,
+        };
         choice = Choice { why: choice.why, ..choose(&paying, same)? };
     }
     let noise = noise(&choice, settings);
@@ -103,9 +107,7 @@ impl Invariant for Plan {
 
 /// Which noise a statement has, and why.
 fn noise(choice: &Choice, settings: &Settings) -> String {
-    let drawn =
-        |e: &dp::Event| matches!(e.mechanism.kind(), dp::Kind::DiscreteLaplace | dp::Kind::DiscreteGaussian);
-    if !choice.charge.events.iter().any(drawn) {
+    if !choice.charge.events.iter().any(is_drawn) {
         return "none: points are chosen".into();
     }
     let name = if gaussian(&choice.charge) { "discrete Gaussian" } else { "discrete Laplace" };
@@ -132,6 +134,11 @@ fn noise(choice: &Choice, settings: &Settings) -> String {
         }
     };
     format!("{name}; {why}")
+}
+
+/// Whether it is noise that is drawn, and no choice.
+fn is_drawn(e: &dp::Event) -> bool {
+    matches!(e.mechanism.kind(), dp::Kind::DiscreteLaplace | dp::Kind::DiscreteGaussian)
 }
 
 /// Whether any of its noise is Gaussian.

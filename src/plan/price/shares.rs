@@ -2,7 +2,7 @@
 
 use crate::Plan;
 use bigdecimal::{ToPrimitive, Zero};
-use dp::{BigRatio, Charge, DpError, Ratio, Share, Spec};
+use dp::{Charge, DpError, Ratio, Spec, Used};
 
 /// The charge for a part of a statement's releases: their own events, under the least name that pays for them.
 ///
@@ -22,17 +22,11 @@ pub fn rest(plan: &Plan, places: &[usize], whole: &Charge) -> Result<Charge, DpE
 
 /// The ε that names the price of these releases: exact for Laplace noise, rounded up to millionths else.
 fn name(specs: &[Spec]) -> Option<Ratio> {
-    let (mut pure, mut squares) = (BigRatio::zero(), BigRatio::zero());
-    for event in specs.iter().flat_map(Spec::events) {
-        match event.share()? {
-            Share::Epsilon(e) => pure += e,
-            Share::Square(e) => squares += e,
-        }
+    let used = Used::by(specs)?;
+    if used.squares.is_zero() {
+        return Some(Ratio::new(used.pure.numer().to_u128()?, used.pure.denom().to_u128()?));
     }
-    if squares.is_zero() {
-        return Some(Ratio::new(pure.numer().to_u128()?, pure.denom().to_u128()?));
-    }
-    let square = &pure * &pure + squares;
+    let square = used.square();
     let root = (square.numer().to_f64()? / square.denom().to_f64()?).sqrt();
     let millionths = (root * 1e6).ceil() + 1.0;
     // Too large a number, or none.

@@ -17,6 +17,7 @@ pub(super) static ENTRY: Entry = Entry {
     key: Some("epsilon_squared"),
     has_delta: true,
     adds_epsilon: false,
+    counts_rho: false,
     counts_orders: false,
     analytic: true,
     conversion: Conversion::At(|loss, delta| composition::adaptive(loss.into(), delta).hi()),

@@ -15,6 +15,7 @@ pub(super) static ENTRY: Entry = Entry {
     key: Some("epsilon"),
     has_delta: true,
     adds_epsilon: true,
+    counts_rho: false,
     counts_orders: false,
     analytic: true,
     conversion: Conversion::Itself,

@@ -17,6 +17,7 @@ pub(super) static ENTRY: Entry = Entry {
     key: Some("mu_squared"),
     has_delta: true,
     adds_epsilon: false,
+    counts_rho: false,
     counts_orders: false,
     analytic: false,
     conversion: Conversion::At(|loss, delta| gdp::epsilon(Interval::from(loss).sqrt().hi(), delta)),

@@ -83,6 +83,11 @@ impl Notion {
         self.entry().adds_epsilon
     }
 
+    /// Whether it counts ρ, or Rényi divergences no larger than ρ implies: n choices of bounded range ε cost n·ε²/8.
+    pub fn counts_rho(self) -> bool {
+        self.entry().counts_rho
+    }
+
     /// Whether it counts at each order, of which one has to stay within its limit.
     pub fn counts_orders(self) -> bool {
         self.entry().counts_orders

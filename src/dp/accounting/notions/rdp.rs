@@ -21,6 +21,7 @@ pub(super) static ENTRY: Entry = Entry {
     key: None,
     has_delta: true,
     adds_epsilon: false,
+    counts_rho: true,
     counts_orders: true,
     analytic: false,
     conversion: Conversion::OfTheLimit,

@@ -16,6 +16,7 @@ pub(super) static ENTRY: Entry = Entry {
     key: Some("rho"),
     has_delta: true,
     adds_epsilon: false,
+    counts_rho: true,
     counts_orders: false,
     analytic: false,
     conversion: Conversion::At(cdp::epsilon),
