@@ -12,7 +12,7 @@ use super::tls::Tls;
 use super::worn::is_old;
 use answer::SqlState;
 use deadpool::managed::{Manager, Metrics, RecycleError, RecycleResult};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 use tokio::task::JoinHandle;
 use tokio_postgres::Statement;
@@ -49,6 +49,8 @@ pub(super) struct FetchClient {
     checks: Mutex<HashMap<String, Statement>>,
     /// Fetches that were read, prepared; the one used last at the end.
     reads: Mutex<Vec<(Read, Statement)>>,
+    /// Fetches of which Citus's plan was proven to read each unit in one snapshot.
+    proven: Mutex<HashSet<String>>,
 }
 
 /// Checks that a connection keeps prepared: one for each set of tables that statements read together.
@@ -119,6 +121,21 @@ impl FetchClient {
     /// Forgets what is prepared: some of it may not be right any more.
     pub(super) fn forget(&self) {
         self.reads.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.proven.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Whether the plan of this fetch was proven, over the schema as it is.
+    pub(super) fn is_proven(&self, sql: &str) -> bool {
+        self.proven.lock().unwrap_or_else(PoisonError::into_inner).contains(sql)
+    }
+
+    /// Remembers that it was.
+    pub(super) fn note_proven(&self, sql: &str) {
+        let mut proven = self.proven.lock().unwrap_or_else(PoisonError::into_inner);
+        if proven.len() >= CHECKS {
+            proven.clear();
+        }
+        proven.insert(sql.to_owned());
     }
 
     /// Says what to do where temporary files of the session have a limit. What is read of a transaction takes its snapshot.
@@ -175,6 +192,7 @@ impl Manager for Fetching {
             falls: self.2.clone(),
             checks: Mutex::default(),
             reads: Mutex::default(),
+            proven: Mutex::default(),
         };
         let row = made.client.query_one(SESSION_PROOF, &[]).await.map_err(away)?;
         let hold: Option<bool> = row.try_get(0).map_err(away)?;

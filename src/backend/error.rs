@@ -183,6 +183,10 @@ pub enum FetchError {
     /// The fetch login lacks a right; no private row was read. The cause is the database's, for the operator.
     #[error("{0}")]
     Denied(String),
+    /// The engine cannot read each unit's rows in one snapshot, or refuses the text; no private row was read. The cause is of the
+    /// plan, for the operator.
+    #[error("{0}")]
+    Spread(String),
     /// A limit of the server would let private rows decide whether a fetch fails; none was read. The cause says what to do.
     #[error("{0}")]
     Limited(String),
@@ -228,6 +232,17 @@ impl FetchError {
                 &format!("{cause}: GRANT it; `noisegate check` has the statement"),
             )
             .hint("The operator grants it SELECT again: `noisegate check` says on which table."),
+            Self::Spread(cause) => {
+                tracing::warn!(%cause, "Citus cannot read a statement's private rows as they must be read");
+                ClientError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    "Citus cannot read the private rows of this statement in one snapshot of each unit; nothing was charged",
+                )
+                .hint(
+                    "Ask in another way: NOT EXISTS in the place of EXCEPT or FULL JOIN, EXISTS in the place of INTERSECT, one \
+                     statement for each part. The proxy's log has the reason.",
+                )
+            }
             Self::Limited(cause) => ClientError::incident(
                 SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
                 "the fetch login (backend.url) has a limit that private rows could reach; nothing was charged",

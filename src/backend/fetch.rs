@@ -24,6 +24,7 @@ mod schema;
 pub use schema::Fingerprint;
 pub(super) use schema::Quick;
 
+use super::citus::is_of_a_server;
 use super::connection::{FetchClient, Fetching};
 use super::error::{FetchError, cause};
 use super::pool::Backend;
@@ -320,11 +321,24 @@ async fn prepare(connection: &FetchClient, request: &FetchRequest) -> Result<Pre
             false => client.batch_execute(&told).await,
         }
     };
+    let spread = request.fingerprint.as_ref().and_then(Fingerprint::spread);
+    let placed = async {
+        match spread {
+            Some(spread) => spread.prove(connection, &request.statements).await,
+            None => Ok(()),
+        }
+    };
     // Each future sends when it is first polled, which happens in this order.
     let first = join3(client.batch_execute(&begin), quick, join_all(prepares));
-    let ((begun, unchanged, prepared), (told, limited)) = join(first, join(told, connection.limited())).await;
+    let ((begun, unchanged, prepared), (told, limited), placed) =
+        join3(first, join(told, connection.limited()), placed).await;
     let prepared = prepared.into_iter().collect::<Result<Vec<_>, _>>();
     let prepared = prepared.and_then(|all| told.map(|()| all));
+    let begun = match begun {
+        // A lock is taken on all servers.
+        Err(e) if spread.is_some() && is_of_a_server(&e) => return Err(FetchError::Unreachable(place(&e))),
+        begun => begun,
+    };
     let limited = match (&begun, limited) {
         (Ok(()), Ok(Some(cause))) => return Err(FetchError::Limited(cause)),
         (_, limited) => limited,
@@ -338,7 +352,7 @@ async fn prepare(connection: &FetchClient, request: &FetchRequest) -> Result<Pre
             _ => Err(FetchError::SchemaChanged),
         },
     };
-    match prepared {
+    match prepared.and_then(|statements| placed.map(|()| statements)) {
         Ok(statements) => Ok(Prepared { statements, checks }),
         Err(FetchError::SchemaChanged) => {
             connection.forget();
@@ -422,7 +436,7 @@ async fn read(
 }
 
 /// A failure before any private row was read.
-fn early(e: tokio_postgres::Error) -> FetchError {
+pub(super) fn early(e: tokio_postgres::Error) -> FetchError {
     let Some(db) = e.as_db_error() else {
         let io = std::error::Error::source(&e).is_some_and(|s| s.is::<std::io::Error>());
         return match e.is_closed() || io {
@@ -454,7 +468,7 @@ fn lost(e: &tokio_postgres::Error) -> Option<Option<SqlState>> {
 
 /// What the log may hold of a failure over private rows: PostgreSQL's own words may quote a value of one, or a
 /// constant of the analyst. Its SQLSTATE and the place in its source say as much about the cause.
-fn place(e: &tokio_postgres::Error) -> String {
+pub(super) fn place(e: &tokio_postgres::Error) -> String {
     let Some(db) = e.as_db_error() else { return cause(e) };
     let routine = db.routine().unwrap_or("an unknown routine");
     let at = db.file().zip(db.line()).map_or_else(String::new, |(file, line)| format!(", {file}:{line}"));

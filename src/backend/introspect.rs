@@ -5,9 +5,10 @@
 //! known here, all prove nothing. [`fingerprint_sql`] prints the same definitions as one hash, so that a fetch
 //! can notice, inside its own transaction, that what was planned on has changed.
 
-use schema::{Check, Column, ForeignKey, Key, Relation, RelationKind, Schema, SqlType};
+use schema::{Check, Column, Engine, ForeignKey, Key, Placement, Relation, RelationKind, Schema, SqlType};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use std::collections::HashMap;
 use tokio_postgres::{Client, Row};
 
 mod checks;
@@ -21,14 +22,14 @@ pub use reach::{behind, database};
 pub use texts::fingerprint_sql;
 pub use watch::watch;
 
-use texts::schema_sql;
+use texts::{HAS_CITUS, PLACEMENTS, schema_sql};
 
 /// Oldest and newest `server_version_num`, without minor version, that noisegate was built for.
 const VERSIONS: std::ops::RangeInclusive<u32> = 13..=18;
 
 /// The value of [`fingerprint_sql`] now.
-pub async fn fingerprint(client: &Client, tables: &[u32]) -> Result<String, IntrospectError> {
-    Ok(client.query_one(&fingerprint_sql(tables), &[]).await?.try_get(0)?)
+pub async fn fingerprint(client: &Client, tables: &[u32], engine: Engine) -> Result<String, IntrospectError> {
+    Ok(client.query_one(&fingerprint_sql(tables, engine), &[]).await?.try_get(0)?)
 }
 
 /// Reads the schema in a transaction of its own; `client` must not be inside one.
@@ -67,8 +68,26 @@ async fn read_in_transaction(client: &Client) -> Result<Schema, IntrospectError>
         return Err(IntrospectError::Encoding(encoding));
     }
     let rows = client.query(&schema_sql(), &[]).await?;
-    let relations = rows.iter().map(relation).collect::<Result<_, _>>()?;
-    Ok(Schema { server_version, relations })
+    let mut relations = rows.iter().map(relation).collect::<Result<Vec<Relation>, _>>()?;
+    let is_citus: bool = client.query_one(HAS_CITUS, &[]).await?.try_get(0)?;
+    let engine = if is_citus { Engine::Citus } else { Engine::Postgresql };
+    if is_citus {
+        let placements = client.query(PLACEMENTS, &[]).await?;
+        let placements =
+            placements.iter().map(placement).collect::<Result<HashMap<u32, Placement>, IntrospectError>>()?;
+        relations.iter_mut().for_each(|r| r.placement = placements.get(&r.oid).cloned());
+    }
+    Ok(Schema { server_version, engine, relations })
+}
+
+fn placement(row: &Row) -> Result<(u32, Placement), IntrospectError> {
+    let (method, column): (&str, Option<String>) = (row.try_get(1)?, row.try_get(2)?);
+    let placement = match (method, column) {
+        ("hash", Some(column)) => Placement::Hash { column, group: row.try_get(3)? },
+        ("reference", _) => Placement::Reference,
+        _ => Placement::Other,
+    };
+    Ok((row.try_get(0)?, placement))
 }
 
 fn relation(row: &Row) -> Result<Relation, IntrospectError> {
@@ -91,6 +110,8 @@ fn relation(row: &Row) -> Result<Relation, IntrospectError> {
         row_security: row.try_get(4)?,
         keys: list::<KeyRow>(row, 7)?.into_iter().map(key).collect(),
         foreign_keys: list::<ForeignKey>(row, 8)?,
+        foreign_part: row.try_get(10)?,
+        placement: None,
         checks: definitions.iter().flat_map(|d| checks::parse(d, &columns)).collect::<Vec<Check>>(),
         columns,
     })

@@ -7,6 +7,7 @@
 //! Nothing here knows about privacy prices, and no error of a fetch holds a word that the database wrote.
 
 mod alive;
+pub mod citus;
 mod collect;
 mod connect;
 mod connection;

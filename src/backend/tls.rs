@@ -84,9 +84,19 @@ impl Tls {
                 .map_err(|_| io::Error::other(format!("TLS: {host:?} is no name that a certificate is for"))),
         };
         let stream = self.connector.connect(name?, socket).await;
-        Ok(Secured(stream.map_err(|e| io::Error::new(e.kind(), format!("TLS: {e}")))?))
+        Ok(Secured(stream.map_err(|e| io::Error::new(e.kind(), told(&e)))?))
     }
 }
+
+/// What failed of a handshake, and what to do of that which names no cause of its own.
+fn told(e: &io::Error) -> String {
+    let version = if e.to_string().contains("UnsupportedCertVersion") { OLD } else { "" };
+    format!("TLS: {e}{version}")
+}
+
+/// Of a certificate of version 1, as Citus makes one where its server has none.
+const OLD: &str = "; the server's certificate is of X.509 version 1, which nobody can check: give the server one of version 3 \
+    (openssl req -x509 makes one), or write sslmode=disable where the network is nobody else's";
 
 fn about(key: &str, file: &Path, e: impl std::fmt::Display) -> String {
     format!("{key}: {}: {e}", file.display())

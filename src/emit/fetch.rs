@@ -14,7 +14,7 @@ use plan::expr::{GridValue, Scalar};
 use plan::release::Release;
 use plan::{Part, PartKind};
 use policy::Policy;
-use schema::SqlType;
+use schema::{Engine, SqlType};
 
 /// The text of a fetch, and whether it takes the secret seed as `$1` (int8).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +45,8 @@ pub fn fetch(release: &Release, policy: &Policy) -> FetchText {
         release,
         ctes: Vec::new(),
         counts: Vec::new(),
-        once: Once::of(release),
+        // Citus runs what ends in an OFFSET by itself, in a snapshot of its own.
+        once: Once::of(release).filter(|_| policy.backend.engine == Engine::Postgresql),
         light: release.light(),
     };
     let public = release.public_groups && !release.keys.is_empty();

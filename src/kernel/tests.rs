@@ -101,6 +101,8 @@ fn relation(line: &str) -> Relation {
         name: name.trim_end_matches('+').into(),
         kind: if name.ends_with('+') { RelationKind::InheritanceParent } else { RelationKind::Table },
         row_security: false,
+        foreign_part: None,
+        placement: None,
         columns,
         keys: sections.map(key).collect(),
         foreign_keys: Vec::new(),
@@ -120,7 +122,7 @@ fn policy() -> &'static Policy {
     static POLICY: OnceLock<Policy> = OnceLock::new();
     POLICY.get_or_init(|| {
         let relations = TABLES.trim().lines().map(relation).collect();
-        let schema = Schema { server_version: 150_000, relations };
+        let schema = Schema { server_version: 150_000, engine: Default::default(), relations };
         let rules = include_str!("../../tests/bikes/policy.toml");
         let head = "[backend]\nurl = \"postgres://a@h/b\"\nfinish_url = \"postgres://c@h/b\"\n[ledger]\nurl = \"sqlite:x.db\"\n";
         let raw = policy::parse(&format!("{head}{rules}{MORE}"), "policy.toml", Path::new(""));

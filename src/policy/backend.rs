@@ -7,6 +7,7 @@ use super::keys::{Key, Keys, REQUIRED};
 use super::model::Backend;
 use super::reader::{Section, shorten};
 use super::url::url;
+use schema::Engine;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ pub(super) const BACKEND: Keys = Keys {
             .says("The same database, by a third login, which reads for roles with `mode = \"passthrough\"` and nobody else."),
         Key::of("collect_url", "URL", "none", "\"postgres://noisegate_collect@127.0.0.1/bikes\"")
             .says("The same database, by a login that may INSERT into the tables of `[collect]`, and nothing else. They need it."),
+        Key::of("engine", "`\"postgresql\"` or `\"citus\"`", "\"postgresql\"", "\"postgresql\"")
+            .says("The engine that answers for the database: PostgreSQL, or [Citus](operations.md#citus), whose coordinator `url` names."),
         Key::of("password_file", "path", "the file that the variable `PGPASSFILE` names", "\"noisegate.pgpass\"")
             .says("Passwords for URLs that have none, in libpq's format `host:port:database:user:password`; only its owner may read it."),
         Key::of("pool", "whole number, 1 to 1000", "8", "16")
@@ -85,6 +88,14 @@ pub(super) fn backend(root: &Section<'_, '_>, file: &str, base: &Path, f: &mut F
             "make a login of its own, which may INSERT into the tables of [collect] and read nothing",
         );
     }
+    let engine = section.string("engine", "engine = \"citus\"", f).and_then(|s| {
+        let known = Engine::WORDS.into_iter().find(|(word, _)| *word == s.value);
+        if known.is_none() {
+            let hint = "write engine = \"postgresql\" or engine = \"citus\"";
+            f.error(&s.span, format!("engine = {:?} is not known", shorten(&s.value)), hint);
+        }
+        known.map(|(_, engine)| engine)
+    });
     let pool = section.count("pool", 1000, f).unwrap_or(8);
     let of_each = |key, most: u64, share: u64, f: &mut Findings| {
         let n = section.count(key, most, f).unwrap_or((most / share).max(1));
@@ -121,6 +132,7 @@ pub(super) fn backend(root: &Section<'_, '_>, file: &str, base: &Path, f: &mut F
     let passthrough_url = direct.map(|(at, _)| at.value);
     let collect_url = collect.map(|(at, _)| at.value);
     Some(Backend {
+        engine: engine.unwrap_or_default(),
         url,
         finish_url,
         passthrough_url,

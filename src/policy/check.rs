@@ -6,6 +6,7 @@ use super::collect;
 use super::error::{At, Findings, PolicyError, PolicyErrors};
 use super::model::{Column, Domain, PROFILE_VALID, Policy, Privacy, Table, Unit};
 use super::path::{self, KEY_HINT};
+use super::placement;
 use super::raw::RawPolicy;
 use super::raw_table::{RawPath, RawTable};
 use super::reader::shorten;
@@ -34,6 +35,7 @@ impl RawPolicy {
         let judged =
             unit.as_ref().map(|unit| whose::check(self, unit, &relations, schema, f)).unwrap_or_default();
         self.other_ways_to_the_unit(&relations, &judged, f);
+        placement::check(self, &relations, schema, f);
         collect::check(&self.collects, self.backend.as_ref(), schema, f);
         // With no error noted, everything below is there; `finish` comes first, so that nothing else is reported.
         advice::advise(self, &tables, f);
@@ -318,6 +320,18 @@ fn table(
              its answers and its pace must not depend on private rows. A copy in a table or a materialised view has \
              neither",
         );
+    }
+    if let Some(part) = &r.foreign_part {
+        let what = format!("{part}, a part of {name:?}, is a foreign table");
+        match t.public {
+            true => f.note(&t.name.span, what, "its rows live elsewhere, and can change while a statement runs"),
+            false => f.error(
+                &t.name.span,
+                what,
+                "nobody enforces its constraints, its rows are in no snapshot of this server's, and one unit's rows may be \
+                 on several: every part of a private table must be an ordinary table",
+            ),
+        }
     }
     if let Some(span) = &t.public_view {
         match r.kind {

@@ -35,6 +35,7 @@ mod metrics;
 mod model;
 mod passwords;
 mod path;
+mod placement;
 mod private_file;
 mod profiles;
 mod raw;

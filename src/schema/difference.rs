@@ -9,6 +9,9 @@ pub fn differences(old: &Schema, new: &Schema, tables: &[(&str, &str)]) -> Vec<S
     if old.server_version != new.server_version {
         out.push(format!("PostgreSQL is {}, was {}", version(new), version(old)));
     }
+    if old.engine != new.engine {
+        out.push(format!("the engine is {}, was {}", new.engine.word(), old.engine.word()));
+    }
     for (schema, name) in tables {
         let table = format!("{schema}.{name}");
         match (old.relation(schema, name), new.relation(schema, name)) {
@@ -33,6 +36,13 @@ fn relation(table: &str, old: &Relation, new: &Relation, out: &mut Vec<String>) 
     if old.row_security != new.row_security {
         let (is, was) = if new.row_security { ("has", "had none") } else { ("has no", "had") };
         out.push(format!("table {table} {is} row-level security, {was}"));
+    }
+    if old.placement != new.placement {
+        out.push(format!("table {table} is placed as {:?}, was as {:?}", new.placement, old.placement));
+    }
+    if old.foreign_part != new.foreign_part {
+        let part = |r: &Relation| r.foreign_part.clone().unwrap_or_else(|| "no part".into());
+        out.push(format!("of table {table} {} is a foreign table, was {}", part(new), part(old)));
     }
     for c in &new.columns {
         match old.column(&c.name) {

@@ -13,7 +13,7 @@ mod tests;
 pub mod time;
 mod types;
 pub use difference::{differences, version};
-pub use model::{Check, Column, ForeignKey, Key, Relation, RelationKind, Schema};
+pub use model::{Check, Column, Engine, ForeignKey, Key, Placement, Relation, RelationKind, Schema};
 pub use profile::{Profile, ProfileDeviations, ProfileItem, ProfileKey, ProfileNoise};
 pub use snapshot::{FORMAT, NumberedProfile, Size, Snapshot, SnapshotError};
 pub use types::SqlType;

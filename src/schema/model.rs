@@ -8,8 +8,51 @@ use serde::{Deserialize, Serialize};
 pub struct Schema {
     /// `server_version_num`, for example 150018.
     pub server_version: u32,
+    /// The engine that answers for the database.
+    #[serde(default, skip_serializing_if = "Engine::is_postgresql")]
+    pub engine: Engine,
     /// Tables, partitioned tables, views and materialised views of user schemas, sorted by schema and name.
     pub relations: Vec<Relation>,
+}
+
+/// The engine that answers for a database, in PostgreSQL's dialect and protocol.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Engine {
+    /// PostgreSQL: each statement has one snapshot.
+    #[default]
+    Postgresql,
+    /// Citus: tables are spread over servers, of which each has a snapshot of its own.
+    Citus,
+}
+
+impl Engine {
+    /// The words of policies.
+    pub const WORDS: [(&'static str, Self); 2] = [("postgresql", Self::Postgresql), ("citus", Self::Citus)];
+
+    /// The word of policies.
+    pub fn word(self) -> &'static str {
+        Self::WORDS.into_iter().find(|(_, engine)| *engine == self).map_or("", |(word, _)| word)
+    }
+
+    fn is_postgresql(&self) -> bool {
+        *self == Self::Postgresql
+    }
+}
+
+/// Placement of a table's rows on the servers of Citus.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Placement {
+    /// Each row is on the shard of the hash of a column. Tables of one group have rows of equal hashes on one server.
+    Hash {
+        /// The column.
+        column: String,
+        /// The co-location group.
+        group: i64,
+    },
+    /// A reference table: each server has all rows.
+    Reference,
+    /// Citus knows the table, and spreads it in another way.
+    Other,
 }
 
 /// Kind of a relation.
@@ -42,6 +85,12 @@ pub struct Relation {
     pub kind: RelationKind,
     /// Row-level security is enabled on it.
     pub row_security: bool,
+    /// A partition or child of it, at any depth, that is no ordinary table of this server: a foreign one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreign_part: Option<String>,
+    /// Placement of its rows, where Citus knows the table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Placement>,
     /// Columns in attribute order, dropped ones left out.
     pub columns: Vec<Column>,
     /// Unique indexes and primary keys, usable or not.

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     fn snapshot() -> Snapshot {
-        let schema = Schema { server_version: 150_018, relations: Vec::new() };
+        let schema = Schema { server_version: 150_018, engine: Default::default(), relations: Vec::new() };
         let size = Size { schema: "public".into(), table: "t".into(), column: "c".into(), values: 5 };
         Snapshot::new("2026-01-31 12:00:00".into(), schema, vec![size])
     }

@@ -7,7 +7,9 @@
 
 use crate::support::{self, TestDb};
 use noisegate::answer::{Field, Identity};
-use noisegate::backend::{Backend, FetchRequest, FetchText, Fingerprint, Hints, Param, RelayError, Settings};
+use noisegate::backend::{
+    Backend, FetchError, FetchRequest, FetchText, Fingerprint, Hints, Param, RelayError, Settings,
+};
 use noisegate::backend::{Setting, introspect};
 use noisegate::dp::profile::{BINS, Histogram};
 use noisegate::dp::{Distribution, Entropy, EntropyError, Notion, Ratio, Spec};
@@ -160,7 +162,7 @@ impl Bikes {
             b.epsilon = 600_000_000_000_000u64.into();
         }
         let oids: Vec<u32> = policy.tables.iter().map(|t| t.oid).collect();
-        let fingerprint = introspect::watch(&reader, &oids).await.unwrap();
+        let fingerprint = introspect::watch(&reader, &oids, policy.backend.engine).await.unwrap();
         drop(reader);
         let terms = Terms::of(&policy);
         Ledger::create(&policy.ledger, &terms).unwrap();
@@ -409,7 +411,7 @@ impl Bikes {
                 instances.insert(name.clone(), opened.map_err(|e| e.client())?);
             }
             let instance = instances.get_mut(name).unwrap();
-            let (exact, _) = self.exact_parts(plan, &left, &[], &all).await.remove(0);
+            let (exact, _) = self.exact_parts(plan, &left, &[], &all).await?.remove(0);
             let (noisy, told) =
                 instance.ask(exact, &question.comparison, &mut rng).map_err(|e| e.client())?;
             all[left[0]] = noisy;
@@ -425,7 +427,7 @@ impl Bikes {
                     true => whole.clone(),
                     false => plan::price::shares::rest(plan, &now, whole).unwrap(),
                 };
-                let exact = self.exact_parts(plan, &now, &given, &all).await;
+                let exact = self.exact_parts(plan, &now, &given, &all).await?;
                 let fetches: Vec<(&Certified, &Spec)> =
                     exact.iter().zip(&now).map(|((_, c), p)| (&**c, &plan.releases[*p].spec)).collect();
                 let proofs: Vec<_> = fetches.iter().map(|(c, spec)| (Proof::from(*c), *spec)).collect();
@@ -475,7 +477,7 @@ impl Bikes {
         places: &[usize],
         given: &[Param],
         before: &[Noisy],
-    ) -> Vec<(Exact, Arc<Certified>)> {
+    ) -> Result<Vec<(Exact, Arc<Certified>)>, ClientError> {
         let text = |p: &usize| {
             let r = &plan.releases[*p];
             let f = fetch::fetch(r, &self.policy);
@@ -499,15 +501,19 @@ impl Bikes {
             fingerprint: Some(self.fingerprint.clone()),
             max_rows: self.policy.limits.max_result_groups,
         };
-        let answers = self.backend.fetch(request).await.unwrap_or_else(|e| panic!("{e:?}: {statements:#?}"));
+        let answers = match self.backend.fetch(request).await {
+            // What Citus does not run, which is its answer.
+            Err(e @ FetchError::Spread(_)) => return Err(e.into_client_error()),
+            answers => answers.unwrap_or_else(|e| panic!("{e:?}: {statements:#?}")),
+        };
         let answers = places.iter().zip(&answers).zip(&statements);
-        answers
+        Ok(answers
             .map(|((p, rows), text)| {
                 let spec = &plan.releases[*p].spec;
                 let exact = Exact::decode(rows, &text.certified, spec, plan.question.is_none()).unwrap();
                 (exact, text.certified.clone())
             })
-            .collect()
+            .collect())
     }
 
     /// What PostgreSQL answers to the analyst's own text: columns and rows.

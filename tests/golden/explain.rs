@@ -59,6 +59,7 @@ async fn committed_snapshots_are_those_of_their_schemas() {
         let tables: Vec<(&str, &str)> = tables.iter().map(|(s, n)| (s.as_str(), n.as_str())).collect();
         // Whatever server the tests run on.
         let same = noisegate::schema::Schema {
+            engine: Default::default(),
             server_version: committed.schema.server_version,
             relations: written.schema.relations,
         };

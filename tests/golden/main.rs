@@ -18,6 +18,7 @@ mod policy;
 mod policy_reference;
 mod rewrites;
 mod rounds;
+mod script;
 mod scripts;
 #[path = "../support/mod.rs"]
 mod support;

@@ -22,6 +22,20 @@ fn certificate(folder: &Path, name: &str, subject: &str, by: Option<&str>) {
     assert!(made.status.success(), "{made:?}");
 }
 
+/// A certificate of version 1 in the place of the one for this key.
+fn first_version(folder: &Path, name: &str) {
+    let openssl = |args: &[&str]| {
+        let made =
+            Command::new("openssl").current_dir(folder).args(args).output().expect("openssl is installed");
+        made.status.success()
+    };
+    let (key, csr, cert) = (format!("{name}.key"), format!("{name}.csr"), format!("{name}.crt"));
+    assert!(openssl(&["req", "-new", "-key", &key, "-subj", "/CN=localhost", "-out", &csr]));
+    let sign = ["x509", "-req", "-in", &csr, "-signkey", &key, "-days", "2", "-out", &cert];
+    // From OpenSSL 3.4 on it is asked for.
+    assert!(openssl(&[&sign[..], &["-x509v1"]].concat()) || openssl(&sign));
+}
+
 /// Lets a server use certificates of a folder, and asks for one where this role logs in.
 async fn secure(cluster: &Cluster, from: &Path, shows_one: &str) {
     let data = cluster.dir().join("data");
@@ -158,4 +172,12 @@ async fn all_that_goes_to_the_database_is_under_tls_where_the_urls_say_so() {
     let dir = workdir(&by_name(&no_password, &shows), &direct, &books.superuser_url);
     let checked = dir.noisegate(&["check"]).await;
     assert_eq!(checked.status.success(), version >= 170_000, "{}{}", checked.stdout, checked.stderr);
+
+    // A certificate of version 1, as Citus makes one, is refused in words that say what to do.
+    first_version(folder.path(), "server");
+    secure(&cluster, folder.path(), "nobody").await;
+    let dir = workdir(&db.fetch_url, &numbered("sslmode=require"), "sqlite:noisegate.db");
+    let words = async || dir.noisegate(&["check"]).await.stderr.contains("of X.509 version 1");
+    city::eventually("the refusal", words).await;
+    assert!(dir.noisegate(&["check"]).await.stderr.contains("sslmode=disable"));
 }

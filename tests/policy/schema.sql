@@ -84,6 +84,8 @@ CREATE MATERIALIZED VIEW odd.kept AS SELECT id, x FROM odd.parent;
 CREATE FOREIGN DATA WRAPPER nothing;
 CREATE SERVER nowhere FOREIGN DATA WRAPPER nothing;
 CREATE FOREIGN TABLE odd.far (id int NOT NULL) SERVER nowhere;
+CREATE TABLE odd.mixed (id int NOT NULL, at date NOT NULL) PARTITION BY RANGE (at);
+CREATE FOREIGN TABLE odd.mixed_2024 PARTITION OF odd.mixed FOR VALUES FROM ('2024-01-01') TO ('2025-01-01') SERVER nowhere;
 CREATE TABLE odd.ci_unit (id text COLLATE odd.ci PRIMARY KEY);
 CREATE TABLE odd.two_ways (
     id int PRIMARY KEY, sender int NOT NULL REFERENCES riders, receiver int NOT NULL REFERENCES riders);

@@ -103,6 +103,8 @@ pub struct TestDb {
     pub fetch_url: String,
     /// May read nothing but what [`publish`](Self::publish) names.
     pub finish_url: String,
+    /// More lines of the `[backend]` of its policies.
+    pub backend: &'static str,
 }
 
 /// Makes a database and runs `setup_sql` in it as superuser. Tables made later are readable by the fetch login, too.
@@ -132,6 +134,7 @@ pub async fn database_in(cluster: &Cluster, setup_sql: &str) -> TestDb {
         superuser_url: cluster.superuser_url(&name),
         fetch_url: cluster.url(&fetch, password, &name),
         finish_url: cluster.url(&finish, password, &name),
+        backend: "",
         name,
     };
     db.execute(&format!(
@@ -163,7 +166,10 @@ impl TestDb {
 
     /// The `[backend]` section of a policy for this database.
     pub fn backend_toml(&self) -> String {
-        format!("[backend]\nurl = \"{}\"\nfinish_url = \"{}\"\n", self.fetch_url, self.finish_url)
+        format!(
+            "[backend]\n{}url = \"{}\"\nfinish_url = \"{}\"\n",
+            self.backend, self.fetch_url, self.finish_url
+        )
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::support::{TestDb, cluster, connect, database};
 use noisegate::backend::introspect::{fingerprint, fingerprint_sql, read_schema};
-use noisegate::schema::{RelationKind, Schema, SqlType};
+use noisegate::schema::{Engine, RelationKind, Schema, SqlType};
 use std::path::Path;
 use tokio_postgres::Client;
 
@@ -79,7 +79,7 @@ async fn needs_no_privilege(db: &TestDb, schema: &Schema) {
 
 async fn bounds_do_not_depend_on_the_session(client: &Client, schema: &Schema) {
     let oids: Vec<u32> = schema.relations.iter().map(|r| r.oid).collect();
-    let before = fingerprint(client, &oids).await.unwrap();
+    let before = fingerprint(client, &oids, Engine::Postgresql).await.unwrap();
     client
         .batch_execute(
             "SET DateStyle = 'SQL, DMY'; SET TimeZone = 'Asia/Tokyo'; SET search_path = odd; \
@@ -88,7 +88,7 @@ async fn bounds_do_not_depend_on_the_session(client: &Client, schema: &Schema) {
         .await
         .unwrap();
     assert_eq!(read_schema(client).await.unwrap(), *schema);
-    assert_eq!(fingerprint(client, &oids).await.unwrap(), before);
+    assert_eq!(fingerprint(client, &oids, Engine::Postgresql).await.unwrap(), before);
     client.batch_execute("RESET ALL").await.unwrap();
 }
 
@@ -100,7 +100,7 @@ async fn fingerprint_notices() {
     for name in names {
         oids.push(client.query_one(&format!("SELECT '{name}'::regclass::oid"), &[]).await.unwrap().get(0));
     }
-    let mut before = fingerprint(&client, &oids).await.unwrap();
+    let mut before = fingerprint(&client, &oids, Engine::Postgresql).await.unwrap();
     assert_eq!(before.len(), 64);
     for change in [
         "ALTER TABLE odd.keys DROP CONSTRAINT keys_unit_slot_extra_key",
@@ -128,17 +128,17 @@ async fn fingerprint_notices() {
         "DROP TABLE odd.ci_unit",
     ] {
         client.batch_execute(change).await.unwrap_or_else(|e| panic!("{change}: {e}"));
-        let after = fingerprint(&client, &oids).await.unwrap();
+        let after = fingerprint(&client, &oids, Engine::Postgresql).await.unwrap();
         assert_ne!(before, after, "{change}");
         before = after;
     }
-    assert_eq!(fingerprint(&client, &[]).await.unwrap(), "");
+    assert_eq!(fingerprint(&client, &[], Engine::Postgresql).await.unwrap(), "");
 }
 
 async fn fingerprint_ignores_and_is_cheap(db: &TestDb, client: &Client, schema: &Schema) {
     let oids: Vec<u32> =
         ["riders", "trips", "stations"].map(|name| schema.relation("public", name).unwrap().oid).to_vec();
-    let before = fingerprint(client, &oids).await.unwrap();
+    let before = fingerprint(client, &oids, Engine::Postgresql).await.unwrap();
     for change in [
         "INSERT INTO riders SELECT g, 2000, 'day', 'Rome', 'x' FROM generate_series(1, 1000) g",
         "ANALYZE riders",
@@ -149,9 +149,9 @@ async fn fingerprint_ignores_and_is_cheap(db: &TestDb, client: &Client, schema: 
         "COMMENT ON TABLE riders IS 'people'",
     ] {
         client.batch_execute(change).await.unwrap();
-        assert_eq!(fingerprint(client, &oids).await.unwrap(), before, "{change}");
+        assert_eq!(fingerprint(client, &oids, Engine::Postgresql).await.unwrap(), before, "{change}");
     }
-    let statement = client.prepare(&fingerprint_sql(&oids)).await.unwrap();
+    let statement = client.prepare(&fingerprint_sql(&oids, Engine::Postgresql)).await.unwrap();
     let row = client.query_one(&statement, &[]).await.unwrap();
     assert_eq!(row.get::<_, &str>(0), before);
 }

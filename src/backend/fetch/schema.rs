@@ -4,6 +4,7 @@
 //! rests on are remembered from when it was last right: as long as these are the same, so is it. When they are not
 //! (a change that does not matter, a rewritten catalog), it is computed, and they are remembered anew.
 
+use crate::citus::Spread;
 use crate::connection::FetchClient;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_postgres::{Client, Error, Statement};
@@ -14,6 +15,7 @@ pub struct Fingerprint {
     sql: String,
     expected: String,
     quick: Option<Quick>,
+    spread: Option<Spread>,
 }
 
 /// A quick check that the fingerprint is right, without computing it.
@@ -48,11 +50,21 @@ impl Quick {
 impl Fingerprint {
     /// A fingerprint from a SELECT of one row with one text, and the text that it gave.
     pub fn new(sql: impl Into<String>, expected: impl Into<String>) -> Self {
-        Self { sql: sql.into(), expected: expected.into(), quick: None }
+        Self { sql: sql.into(), expected: expected.into(), quick: None, spread: None }
     }
 
     pub(crate) fn with_quick(self, quick: Quick) -> Self {
         Self { quick: Some(quick), ..self }
+    }
+
+    /// Of tables that Citus spreads.
+    pub(crate) fn with_spread(self, spread: Spread) -> Self {
+        Self { spread: Some(spread), ..self }
+    }
+
+    /// Facts about tables that Citus spreads, by which plans are proven.
+    pub(super) fn spread(&self) -> Option<&Spread> {
+        self.spread.as_ref()
     }
 
     /// Text of the locks, to append to BEGIN.

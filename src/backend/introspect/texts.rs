@@ -1,5 +1,7 @@
 //! Texts of the catalog queries.
 
+use schema::Engine;
+
 /// Column definitions of relation `c`. The type is that under all domains, whose NOT NULL proves nothing (an
 /// outer join or a failed scalar subquery puts NULL into a domain column). In PostgreSQL 18 `attnotnull` is set
 /// for constraints that were never validated, too.
@@ -47,6 +49,29 @@ const KEY_VALID: &str = r#"(i.indisvalid and i.indisready and not exists (
 const HAS_CHILDREN: &str =
     "(c.relkind = 'r' and exists (select from pg_catalog.pg_inherits h where h.inhparent = c.oid))";
 
+/// A partition of relation `c`, at any depth, that is no ordinary table: the first by name. (Children by inheritance are never
+/// read.)
+const FOREIGN_PART: &str = r#"(with recursive d(oid) as (
+    select h.inhrelid from pg_catalog.pg_inherits h where h.inhparent = c.oid and c.relkind = 'p'
+    union select h.inhrelid from d join pg_catalog.pg_inherits h on h.inhparent = d.oid)
+  select pg_catalog.quote_ident(pn.nspname) || '.' || pg_catalog.quote_ident(p.relname)
+  from d join pg_catalog.pg_class p on p.oid = d.oid join pg_catalog.pg_namespace pn on pn.oid = p.relnamespace
+  where p.relkind not in ('r', 'p') order by 1 limit 1)"#;
+
+/// Placement of relation `c` by Citus.
+const PLACEMENT: &str = "(select pg_catalog.jsonb_build_array(s.partmethod::text, s.partkey::text, s.colocationid, \
+    s.repmodel::text) from pg_catalog.pg_dist_partition s where s.logicalrelid = c.oid)";
+
+/// Whether the database has Citus.
+pub(super) const HAS_CITUS: &str =
+    "select exists (select from pg_catalog.pg_extension e where e.extname = 'citus')";
+
+/// Placements of Citus's tables: OID, method, column, co-location group.
+pub(super) const PLACEMENTS: &str = "select s.logicalrelid::oid, \
+    case when s.partmethod = 'h' then 'hash' when s.partmethod = 'n' and s.repmodel = 't' then 'reference' else 'other' end, \
+    case when s.partmethod = 'h' then pg_catalog.column_to_column_name(s.logicalrelid, s.partkey) end, \
+    s.colocationid::int8 from pg_catalog.pg_dist_partition s";
+
 /// CHECK constraints `k` of relation `c` that hold for all its rows.
 const VALID_CHECK: &str = "k.conrelid = c.oid and k.contype = 'c' and k.convalidated and not k.connoinherit";
 
@@ -72,7 +97,7 @@ pub(super) fn schema_sql() -> String {
     join pg_catalog.pg_class f on f.oid = k.confrelid join pg_catalog.pg_namespace fn on fn.oid = f.relnamespace
     where k.conrelid = c.oid and k.contype = 'f')::text,
   (select pg_catalog.jsonb_agg(pg_catalog.pg_get_constraintdef(k.oid) order by k.conname, k.oid)
-    from pg_catalog.pg_constraint k where {VALID_CHECK})::text
+    from pg_catalog.pg_constraint k where {VALID_CHECK})::text, {FOREIGN_PART}
 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
 where c.relkind in ('r', 'p', 'v', 'm', 'f') and n.nspname not like 'pg\_%' and n.nspname <> 'information_schema'
 order by n.nspname::text collate "C", c.relname::text collate "C""#
@@ -86,14 +111,18 @@ order by n.nspname::text collate "C", c.relname::text collate "C""#
 /// The hash depends on no setting of the session (CHECKs are hashed as parse trees, not as text), and indexes that
 /// prove nothing are left out, so that REINDEX CONCURRENTLY and the like do not count as changes. It is meant to
 /// be prepared once for each connection: planning it costs several times what running it does.
-pub fn fingerprint_sql(tables: &[u32]) -> String {
+pub fn fingerprint_sql(tables: &[u32], engine: Engine) -> String {
+    let placement = match engine {
+        Engine::Postgresql => String::new(),
+        Engine::Citus => format!(", {PLACEMENT}"),
+    };
     let oids: Vec<String> = tables.iter().map(u32::to_string).collect();
     let oids = oids.join(",");
     format!(
         r#"select coalesce(pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(
   pg_catalog.string_agg(d.definition, E'\n' order by d.oid), 'UTF8')), 'hex'), '')
 from (select c.oid, pg_catalog.jsonb_build_array(c.oid::int8, n.nspname, c.relname, c.relkind::text,
-    c.relrowsecurity, {HAS_CHILDREN}, {COLUMNS},
+    c.relrowsecurity, {HAS_CHILDREN}, {COLUMNS}, {FOREIGN_PART}{placement},
     (select pg_catalog.jsonb_agg(distinct {KEY_COLUMNS}) from pg_catalog.pg_index i
       where i.indrelid = c.oid and i.indisunique and not i.indisexclusion
         and i.indimmediate and i.indpred is null and {KEY_VALID}),

@@ -4,14 +4,16 @@
 use super::super::fetch::{Fingerprint, Quick};
 use super::error::IntrospectError;
 use super::texts::fingerprint_sql;
+use crate::citus::Spread;
+use schema::Engine;
 use tokio_postgres::Client;
 
 /// Objects that initdb made have smaller OIDs, and no command alters what the fingerprint has of them.
 const FIRST_OWN: u32 = 16_384;
 
 /// The [`Fingerprint`] of these relations as they are in the caller's transaction.
-pub async fn watch(client: &Client, tables: &[u32]) -> Result<Fingerprint, IntrospectError> {
-    let sql = fingerprint_sql(tables);
+pub async fn watch(client: &Client, tables: &[u32], engine: Engine) -> Result<Fingerprint, IntrospectError> {
+    let sql = fingerprint_sql(tables, engine);
     let expected: String = client.query_one(&sql, &[]).await?.try_get(0)?;
     let row = client.query_one(&format!("select {}", watched_sql(tables)), &[]).await?;
     let names: Vec<String> = row.try_get(0)?;
@@ -21,10 +23,14 @@ pub async fn watch(client: &Client, tables: &[u32]) -> Result<Fingerprint, Intro
         [] => String::new(),
         names => format!("; LOCK TABLE {} IN ACCESS SHARE MODE", names.join(", ")),
     };
-    let versions = versions_sql(&[&HELD[..], &FREE].concat(), tables, &types, &schemas);
+    let free: &[Rows] = match engine {
+        Engine::Postgresql => &FREE,
+        Engine::Citus => &[&FREE[..], &[("dist_partition", "logicalrelid", Of::Tables)]].concat(),
+    };
+    let versions = versions_sql(&[&HELD[..], free].concat(), tables, &types, &schemas);
     let locks_all = names.len() == tables.len();
     // Locks hold most of it, if all could be locked.
-    let rest = if locks_all { versions_sql(&FREE, tables, &types, &schemas) } else { versions.clone() };
+    let rest = if locks_all { versions_sql(free, tables, &types, &schemas) } else { versions.clone() };
     // A child that was attached for a while has left its mark in the parent's row.
     let oids = oids(tables);
     let settled = format!(
@@ -33,12 +39,25 @@ pub async fn watch(client: &Client, tables: &[u32]) -> Result<Fingerprint, Intro
     );
     let quick = Quick { lock, locks_all, versions, rest, settled, known: Default::default() };
     quick.learn(client).await?;
-    Ok(Fingerprint::new(sql, expected).with_quick(quick))
+    let fingerprint = Fingerprint::new(sql, expected).with_quick(quick);
+    Ok(match engine {
+        Engine::Postgresql => fingerprint,
+        Engine::Citus => fingerprint.with_spread(Spread::read(client, tables).await?),
+    })
 }
 
 fn oids(list: &[u32]) -> String {
     let oids: Vec<String> = list.iter().map(u32::to_string).collect();
     format!("'{{{}}}'::pg_catalog.oid[]", oids.join(","))
+}
+
+/// These, and their partitions that are partitioned themselves: a foreign one may be attached to any of them.
+fn divided(list: &[u32]) -> String {
+    let oids = oids(list);
+    format!(
+        "{oids} operator(pg_catalog.||) array(select p.relid::pg_catalog.oid from pg_catalog.unnest({oids}) t(oid), \
+         pg_catalog.pg_partition_tree(t.oid) p where not p.isleaf)"
+    )
 }
 
 /// Names to lock; types, with those that domains are made of; schemas of tables and types.
@@ -105,10 +124,13 @@ fn versions_sql(kinds: &[Rows], tables: &[u32], types: &[u32], schemas: &[u32]) 
                 Of::Schemas => schemas,
             };
             let rows = || {
+                let of_list = match *catalog {
+                    "inherits" => divided(list),
+                    _ => oids(list),
+                };
                 format!(
                     "select '{catalog}' || r.ctid::text || r.xmin::text as version from pg_catalog.pg_{catalog} r \
-                     where r.{column} = any ({})",
-                    oids(list)
+                     where r.{column} = any ({of_list})"
                 )
             };
             (!list.is_empty()).then(rows)

@@ -50,7 +50,7 @@ impl Fingerprints {
             return Err(changed(table));
         }
         let oids: Vec<u32> = tables.iter().filter_map(|t| policy.tables.get(*t)).map(|t| t.oid).collect();
-        let part = introspect::watch(&reader, &oids).await.map_err(|e| failed(&e))?;
+        let part = introspect::watch(&reader, &oids, policy.backend.engine).await.map_err(|e| failed(&e))?;
         self.of.lock().unwrap_or_else(PoisonError::into_inner).insert(tables.to_vec(), part.clone());
         Ok(part)
     }
@@ -102,7 +102,7 @@ impl Fingerprints {
     ) -> Result<Option<&'p Table>, introspect::IntrospectError> {
         for t in tables {
             if let (Some(table), Some(expected)) = (policy.tables.get(*t), self.tables.get(*t))
-                && introspect::fingerprint(reader, &[table.oid]).await? != *expected
+                && introspect::fingerprint(reader, &[table.oid], policy.backend.engine).await? != *expected
             {
                 return Ok(Some(table));
             }

@@ -12,12 +12,13 @@ use crate::gateway::session::settings::time_zone::{NAMES, is_among, is_plain_off
 use crate::gateway::way::owner::Passthrough;
 use crate::gateway::way::report::{Analyser, Collecting, secrets};
 use crate::store::Store;
-use backend::{Backend, ConnectError, Directory, Places, Reader, introspect, row_triggers};
+use backend::{Backend, ConnectError, Directory, Places, Reader, citus, introspect, row_triggers};
 use bigdecimal::BigDecimal;
 use emit::synthetic::Sizes;
 use ledger::{Ledger, LedgerError, Terms};
 use persons::Secret;
 use policy::{LedgerLocation, Policy, PolicyError, PolicyErrors, Privacy, RawPolicy};
+use schema::Engine;
 use std::sync::Arc;
 
 /// Why the gateway does not open. For the owner.
@@ -115,7 +116,9 @@ impl Checked {
         let (mut policy, warnings) = raw.check_with_warnings(&read).map_err(OpenError::Policy)?;
         let mut tables = Vec::with_capacity(policy.tables.len());
         for table in &policy.tables {
-            tables.push(introspect::fingerprint(reader, &[table.oid]).await.map_err(|e| schema(&e))?);
+            tables.push(
+                introspect::fingerprint(reader, &[table.oid], read.engine).await.map_err(|e| schema(&e))?,
+            );
         }
         // What was read before the fingerprints must still be so after them.
         if introspect::read_schema(reader).await.map_err(|e| schema(&e))? != read {
@@ -135,6 +138,13 @@ impl Checked {
             .prove_finish_login(reader, &named(false), &named(true), &published)
             .await
             .map_err(|problems| OpenError::Logins(problems.join("\n")))?;
+        if read.engine == Engine::Citus {
+            let problems = citus::finish_login_on_servers(&backend, reader, &policy).await;
+            let problems = problems.map_err(OpenError::Schema)?;
+            if !problems.is_empty() {
+                return Err(OpenError::Logins(problems.join("\n")));
+            }
+        }
         collecting.prove(&policy).await.map_err(OpenError::Logins)?;
         let analysers = policy.collects.iter().filter_map(|c| Analyser::read(c).transpose());
         let analysers: Vec<_> =
@@ -152,6 +162,9 @@ impl Checked {
             backend.needless_rights(reader, &named(true), &named(false)).await.map_err(OpenError::Schema)?,
         );
         warnings.extend(row_triggers(reader, &policy).await.map_err(OpenError::Schema)?);
+        if read.engine == Engine::Citus {
+            warnings.extend(citus::unproven_placement(reader, &policy).await.map_err(OpenError::Schema)?);
+        }
         Ok(Self {
             policy,
             warnings,

@@ -1,12 +1,15 @@
 //! The database behind the proxy: `[backend]`.
 
 use crate::given::Given;
+use schema::Engine;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// `[backend]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backend {
+    /// The engine that answers for the database.
+    pub engine: Engine,
     /// Reads private tables.
     pub url: Given<String>,
     /// Can read public tables only.

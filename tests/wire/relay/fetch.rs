@@ -4,7 +4,7 @@ use super::recovery::{request, unproven};
 use super::until_none;
 use super::world::Database;
 use crate::support::own_cluster;
-use noisegate::backend::introspect::watch;
+use noisegate::backend::introspect::{read_schema, watch};
 use noisegate::backend::{Backend, ConnectError, FetchError, FetchRequest, Fingerprint, Hints, Param};
 use noisegate::error::SqlState;
 use noisegate::schema::quoted::string;
@@ -373,7 +373,7 @@ async fn rule_07_a_table_that_cannot_be_locked_is_watched_all_the_same() {
     let reader = backend.reader().await.unwrap();
     let oid: u32 = reader.query_one("SELECT 'public.riders'::regclass::oid", &[]).await.unwrap().get(0);
     let mut request = many(&["SELECT rider_id FROM public.riders"]);
-    request.fingerprint = Some(watch(&reader, &[oid]).await.unwrap());
+    request.fingerprint = Some(watch(&reader, &[oid], Default::default()).await.unwrap());
     drop(reader);
     assert_eq!(backend.fetch(request.clone()).await.unwrap()[0].len(), 100);
     // The change is made while the fetch waits where its text is prepared, after its snapshot.
@@ -391,6 +391,43 @@ async fn rule_07_a_table_that_cannot_be_locked_is_watched_all_the_same() {
     assert!(matches!(backend.fetch(request).await, Err(FetchError::SchemaChanged)));
 }
 
+/// A partition that is a foreign table, attached further down while a proxy serves, ends what was planned without it.
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_07_a_foreign_partition_is_noticed_at_any_depth() {
+    let db = Database::new().await;
+    let sql = format!(
+        "CREATE FOREIGN DATA WRAPPER elsewhere; CREATE SERVER far FOREIGN DATA WRAPPER elsewhere;
+         CREATE TABLE split (id int NOT NULL, x int) PARTITION BY RANGE (x);
+         CREATE TABLE near PARTITION OF split FOR VALUES FROM (0) TO (10) PARTITION BY RANGE (x);
+         CREATE TABLE nearest PARTITION OF near FOR VALUES FROM (0) TO (5);
+         INSERT INTO split VALUES (1, 1); GRANT SELECT ON split TO {}",
+        db.fetch
+    );
+    db.admin.batch_execute(&sql).await.unwrap();
+    let backend = Backend::connect(&db.policy()).await.unwrap();
+    let reader = backend.reader().await.unwrap();
+    let oid: u32 = reader.query_one("SELECT 'public.split'::regclass::oid", &[]).await.unwrap().get(0);
+    let part = async || {
+        let schema = read_schema(&reader).await.unwrap();
+        schema.relation("public", "split").unwrap().foreign_part.clone()
+    };
+    let mut request = many(&["SELECT id FROM public.split WHERE x < 5"]);
+    request.fingerprint = Some(watch(&reader, &[oid], Default::default()).await.unwrap());
+    for change in [
+        // Partitions may come and go, while a proxy serves.
+        "CREATE TABLE later PARTITION OF split FOR VALUES FROM (10) TO (20)",
+        "DROP TABLE later",
+    ] {
+        db.admin.batch_execute(change).await.unwrap();
+        assert_eq!(backend.fetch(request.clone()).await.unwrap()[0].len(), 1, "{change}");
+        assert_eq!(part().await, None);
+    }
+    let far = "CREATE FOREIGN TABLE further PARTITION OF near FOR VALUES FROM (5) TO (10) SERVER far";
+    db.admin.batch_execute(far).await.unwrap();
+    assert_eq!(part().await.as_deref(), Some("public.further"));
+    assert!(matches!(backend.fetch(request).await, Err(FetchError::SchemaChanged)));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_read_again_is_parsed_once() {
     let db = Database::new().await;
@@ -398,7 +435,7 @@ async fn what_is_read_again_is_parsed_once() {
     let table = "SELECT 'public.riders'::regclass::oid";
     let table: u32 = db.admin.query_one(table, &[]).await.unwrap().get(0);
     let reader = backend.reader().await.unwrap();
-    let fingerprint = watch(&reader, &[table]).await.unwrap();
+    let fingerprint = watch(&reader, &[table], Default::default()).await.unwrap();
     drop(reader);
     let ask = async |sql: &str, fingerprint: Option<&Fingerprint>| {
         let mut request = many(&[sql]);

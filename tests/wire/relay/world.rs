@@ -40,6 +40,7 @@ impl Database {
     /// Both logins, with one connection each.
     pub fn policy(&self) -> policy::Backend {
         policy::Backend {
+            engine: Default::default(),
             url: self.fetch_url.clone().into(),
             finish_url: self.finish_url.clone().into(),
             passthrough_url: None,

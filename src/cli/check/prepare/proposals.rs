@@ -4,7 +4,9 @@
 use super::facts::{Facts, TableFacts, qualified};
 use super::proposal::Proposal;
 use ::policy::{Policy, Privacy, Table};
-use plan::expr::print::ident;
+use backend::citus;
+use plan::expr::print::{ident, string};
+use schema::Engine;
 use sql::names::truncate;
 
 /// Smaller tables are read whole in no time.
@@ -31,6 +33,9 @@ pub async fn of(policy: &Policy, facts: &Facts<'_>) -> Result<Vec<Proposal>, Str
                 let count = format!("SELECT count(DISTINCT {}) FROM {}", ident(unit), qualified(table));
                 let counted = facts.count(&count).await?;
                 out.extend(key(table, unit, *nullable, counted, facts).await?);
+                if policy.backend.engine == Engine::Citus {
+                    out.extend(placement(table, unit, facts).await?);
+                }
                 out.extend(units(table, known, unit, counted as f64, facts).await?);
                 out.extend(distinct(table, known, unit, facts).await?);
                 out.extend(index(table, known, std::slice::from_ref(unit), &format!(
@@ -49,6 +54,44 @@ pub async fn of(policy: &Policy, facts: &Facts<'_>) -> Result<Vec<Proposal>, Str
         }
     }
     Ok(out)
+}
+
+/// CHECKs that keep the rows of other units out of Citus's shards, where there are none.
+async fn placement(table: &Table, unit: &str, facts: &Facts<'_>) -> Result<Option<Proposal>, String> {
+    let name = string(&qualified(table));
+    let check = string(citus::CHECK);
+    // Of each shard: its server, and what is to be done there.
+    let shards = format!(
+        "SELECT pg_catalog.array_agg(n.nodename::text ORDER BY s.shardid) AS names, \
+         pg_catalog.array_agg(n.nodeport ORDER BY s.shardid) AS ports, \
+         pg_catalog.array_agg(pg_catalog.format('ALTER TABLE %1$s DROP CONSTRAINT IF EXISTS %2$I, ADD CONSTRAINT %2$I CHECK (pg_catalog.worker_hash(%3$I) BETWEEN %4$s AND %5$s)', \
+         pg_catalog.shard_name(s.logicalrelid, s.shardid), {check}, {unit}, s.shardminvalue, s.shardmaxvalue) ORDER BY s.shardid) AS texts \
+         FROM pg_catalog.pg_dist_shard s JOIN pg_catalog.pg_dist_placement p USING (shardid) \
+         JOIN pg_catalog.pg_dist_node n USING (groupid) WHERE s.logicalrelid = {name}::pg_catalog.regclass AND n.noderole = 'primary'",
+        unit = string(unit)
+    );
+    let lacking = format!(
+        "SELECT count(*) FROM pg_catalog.run_command_on_shards({name}, {}) c WHERE c.result IS DISTINCT FROM '1'",
+        string(&format!(
+            "SELECT count(*) FROM pg_catalog.pg_constraint k WHERE k.conrelid = '%s'::pg_catalog.regclass AND k.conname = {check}"
+        ))
+    );
+    if facts.count(&lacking).await? == 0 {
+        return Ok(None);
+    }
+    Ok(Some(Proposal {
+        sql: vec![format!(
+            "DO $do$ DECLARE why text; BEGIN SELECT pg_catalog.string_agg(pg_catalog.concat(r.node_name, ':', r.node_port, ': ', r.result), '; ') \
+             INTO why FROM ({shards}) AS x, LATERAL pg_catalog.master_run_on_worker(x.names, x.ports, x.texts, false) AS r \
+             WHERE NOT r.success; IF why IS NOT NULL THEN RAISE EXCEPTION '%', why; END IF; END $do$"
+        )],
+        reason: format!(
+            "{}: a row that is written on a server of Citus's, into the wrong shard, is another unit there. These CHECKs keep such rows \
+             out; each looks at its shard once, and a shard that is moved needs its own again.",
+            table.name
+        ),
+        is_key: true,
+    }))
 }
 
 /// A key of the unit, where each unit has one row and nothing proves it.
