@@ -2,6 +2,7 @@
 //! on.
 
 use crate::city::{self, PASSWORD, policy, room_for, rows};
+use crate::faults::proxy::{Action, Mode, Proxy, Trigger};
 use crate::support::{Gate, TestDb, Workdir, connect, database};
 
 fn shared(data: &TestDb, ledger: &str) -> Workdir {
@@ -43,4 +44,30 @@ async fn proxies_that_share_a_ledger_share_its_profiles() {
     assert!(verified.status.success(), "{}{}", verified.stdout, verified.stderr);
     let shown = dirs[1].noisegate(&["budget", "show"]).await;
     assert!(shown.stdout.contains("everybody: ε = 3 of 9.9 spent"), "{}{}", shown.stdout, shown.stderr);
+}
+
+/// A database that goes away half-way leaves what was measured and paid for, and the command says so.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_measured_before_a_failure_is_kept_and_told() {
+    let data = city::bikes().await;
+    let server = data.fetch_url.rsplit_once(':').unwrap().1.split_once('/').unwrap().0.parse().unwrap();
+    let fetch = Proxy::to(server).await;
+    let backend = format!(
+        "[backend]\nurl = \"{}\"\nfinish_url = \"{}\"\n",
+        fetch.by_way(&data.fetch_url),
+        data.finish_url
+    );
+    let dir = Workdir::new(&policy(&backend, &["ada"], &room_for(99)));
+    assert!(dir.noisegate(&["budget", "create"]).await.status.success());
+    // The statement that looks for the median.
+    fetch.trap(Trigger::Sent(b"b0.\"minutes\""), Action::Reset(Mode::Refuse));
+    let profile = ["profile", "--yes", "--table", "trips", "--column", "minutes", "--epsilon", "1"];
+    let failed = dir.noisegate(&profile).await;
+    assert!(!failed.status.success() && fetch.sprung(), "{}", failed.stdout);
+    let told = "1 item(s) were measured and paid for before that, and are the table's profile now";
+    assert!(failed.stderr.contains(told), "{}", failed.stderr);
+    let shown = dir.noisegate(&["budget", "show"]).await;
+    assert!(shown.stdout.contains("everybody: ε = 1 of 9.9 spent"), "{}{}", shown.stdout, shown.stderr);
+    fetch.set(Mode::Pass);
+    assert!(dir.noisegate(&profile).await.status.success());
 }

@@ -5,7 +5,7 @@
 
 mod ledger;
 mod network;
-mod proxy;
+pub mod proxy;
 mod restart;
 mod schema;
 

@@ -38,6 +38,17 @@ pub enum MeasuringError {
     /// The policy, or the table.
     #[error("{0}")]
     Table(String),
+    /// A measurement failed, those before it were paid for, and these are the table's profile now.
+    #[error(
+        "{failed}\n  {items} item(s) were measured and paid for before that, and are the table's profile now: run it again for all of them, \
+             at the price of all"
+    )]
+    Half {
+        /// Why it failed.
+        failed: Box<MeasuringError>,
+        /// The number of items.
+        items: usize,
+    },
     /// The statement, or its payment.
     #[error("{}", told(.0))]
     Statement(Box<ClientError>),
@@ -187,6 +198,7 @@ impl Measuring {
         let mut found = Found::default();
         let failed = self.measure(of, wanted, &mut found).await.err();
         let Found { items, paid } = found;
+        let kept = items.len();
         let measured = if items.is_empty() {
             Err(unlike().into())
         } else {
@@ -205,6 +217,9 @@ impl Measuring {
             ledger.note_profile(&profile, &paid, author, reason).await.map_err(MeasuringError::Books)
         };
         match failed {
+            Some(failed) if measured.is_ok() => {
+                Err(MeasuringError::Half { failed: Box::new(failed), items: kept })
+            }
             Some(failed) => Err(failed),
             None => measured,
         }
