@@ -4,6 +4,7 @@ use answer::{ClientError, SqlState};
 
 use postgres_protocol::message::backend::ErrorFields;
 use std::fmt;
+use tokio_postgres::error::Severity;
 use tokio_postgres::fallible_iterator::FallibleIterator;
 
 /// Bytes of the largest row that is read.
@@ -304,6 +305,34 @@ pub fn cause(error: &tokio_postgres::Error) -> String {
         Some(source) => format!("{error}: {source}"),
         None => error.to_string(),
     }
+}
+
+/// A failure before any private row was read.
+pub(super) fn early(e: tokio_postgres::Error) -> FetchError {
+    let Some(db) = e.as_db_error() else {
+        let io = std::error::Error::source(&e).is_some_and(|s| s.is::<std::io::Error>());
+        return match e.is_closed() || io {
+            true => FetchError::Unreachable(cause(&e)),
+            false => FetchError::Failed(cause(&e)),
+        };
+    };
+    match (db.parsed_severity(), db.code().code()) {
+        (Some(Severity::Fatal | Severity::Panic), _) => FetchError::Unreachable(cause(&e)),
+        // statement_timeout, lock_timeout, a deadlock: with whoever alters a table.
+        (_, "57014" | "55P03" | "40P01") => FetchError::Late(place(&e)),
+        // Rights on tables, schemas and databases: the message names these, and there is no row yet.
+        (_, "42501") => FetchError::Denied(cause(&e)),
+        _ => FetchError::Failed(place(&e)),
+    }
+}
+
+/// What the log may hold of a failure over private rows: PostgreSQL's own words may quote a value of one, or a
+/// constant of the analyst. Its SQLSTATE and the place in its source say as much about the cause.
+pub(super) fn place(e: &tokio_postgres::Error) -> String {
+    let Some(db) = e.as_db_error() else { return cause(e) };
+    let routine = db.routine().unwrap_or("an unknown routine");
+    let at = db.file().zip(db.line()).map_or_else(String::new, |(file, line)| format!(", {file}:{line}"));
+    format!("SQLSTATE {} from {routine}{at}", db.code().code())
 }
 
 #[cfg(test)]

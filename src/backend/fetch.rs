@@ -26,7 +26,7 @@ pub(super) use schema::Quick;
 
 use super::citus::is_of_a_server;
 use super::connection::{FetchClient, Fetching};
-use super::error::{FetchError, cause};
+use super::error::{FetchError, cause, early, place};
 use super::pool::Backend;
 use super::text::{FetchText, Hints};
 use super::worn::LONG;
@@ -435,25 +435,6 @@ async fn read(
     }
 }
 
-/// A failure before any private row was read.
-pub(super) fn early(e: tokio_postgres::Error) -> FetchError {
-    let Some(db) = e.as_db_error() else {
-        let io = std::error::Error::source(&e).is_some_and(|s| s.is::<std::io::Error>());
-        return match e.is_closed() || io {
-            true => FetchError::Unreachable(cause(&e)),
-            false => FetchError::Failed(cause(&e)),
-        };
-    };
-    match (db.parsed_severity(), db.code().code()) {
-        (Some(Severity::Fatal | Severity::Panic), _) => FetchError::Unreachable(cause(&e)),
-        // statement_timeout, lock_timeout, a deadlock: with whoever alters a table.
-        (_, "57014" | "55P03" | "40P01") => FetchError::Late(place(&e)),
-        // Rights on tables, schemas and databases: the message names these, and there is no row yet.
-        (_, "42501") => FetchError::Denied(cause(&e)),
-        _ => FetchError::Failed(place(&e)),
-    }
-}
-
 /// Whether the connection was lost, and what the server said last, if anything.
 fn lost(e: &tokio_postgres::Error) -> Option<Option<SqlState>> {
     match e.as_db_error() {
@@ -464,15 +445,6 @@ fn lost(e: &tokio_postgres::Error) -> Option<Option<SqlState>> {
             (e.is_closed() || io).then_some(None)
         }
     }
-}
-
-/// What the log may hold of a failure over private rows: PostgreSQL's own words may quote a value of one, or a
-/// constant of the analyst. Its SQLSTATE and the place in its source say as much about the cause.
-pub(super) fn place(e: &tokio_postgres::Error) -> String {
-    let Some(db) = e.as_db_error() else { return cause(e) };
-    let routine = db.routine().unwrap_or("an unknown routine");
-    let at = db.file().zip(db.line()).map_or_else(String::new, |(file, line)| format!(", {file}:{line}"));
-    format!("SQLSTATE {} from {routine}{at}", db.code().code())
 }
 
 type Read<'a> = Pin<Box<dyn Future<Output = Result<Vec<Row>, FetchError>> + Send + 'a>>;

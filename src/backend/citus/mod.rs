@@ -13,8 +13,7 @@ mod shards;
 pub use shards::{CHECK, finish_login_on_servers, unproven_placement};
 
 use crate::connection::FetchClient;
-use crate::error::{FetchError, cause};
-use crate::fetch::{early, place};
+use crate::error::{FetchError, cause, early, place};
 use crate::text::FetchText;
 use futures::future::{join, join_all};
 use postgres_types::{FromSql, ToSql, Type};

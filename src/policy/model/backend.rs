@@ -60,6 +60,7 @@ mod tests {
     fn a_larger_pool_shares_memory_and_what_is_written_stands() {
         let with = |pool, work_mem: Option<&str>, url: &str| {
             let backend = Backend {
+                engine: Engine::default(),
                 url: url.into(),
                 finish_url: Given::default(),
                 passthrough_url: None,
