@@ -24,6 +24,7 @@ mod listen;
 mod login;
 mod memory;
 mod needless;
+pub mod needs;
 mod options;
 mod param;
 mod places;

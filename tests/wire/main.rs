@@ -23,6 +23,7 @@ mod limits;
 mod login;
 mod logins;
 mod namespace;
+mod needs;
 mod oracle;
 mod pipeline;
 mod portals;

@@ -12,7 +12,7 @@ use crate::gateway::session::settings::time_zone::{NAMES, is_among, is_plain_off
 use crate::gateway::way::owner::Passthrough;
 use crate::gateway::way::report::{Analyser, Collecting, secrets};
 use crate::store::Store;
-use backend::{Backend, ConnectError, Directory, Places, Reader, citus, introspect, row_triggers};
+use backend::{Backend, ConnectError, Directory, Places, Reader, citus, introspect, needs, row_triggers};
 use bigdecimal::BigDecimal;
 use emit::synthetic::Sizes;
 use ledger::{Ledger, LedgerError, Terms};
@@ -34,6 +34,9 @@ pub enum OpenError {
     /// The schema cannot be read.
     #[error("cannot read the schema: {0}")]
     Schema(String),
+    /// The server is none that can be relied on; each line says what it lacks.
+    #[error("the database is not as PostgreSQL, on which answers rest:\n{0}")]
+    Lacks(String),
     /// The finish login could reach private rows, or a login lacks a right; each line says which and what mends it.
     #[error("the database's logins do not have just the rights that they need:\n{0}")]
     Logins(String),
@@ -123,6 +126,10 @@ impl Checked {
         // What was read before the fingerprints must still be so after them.
         if introspect::read_schema(reader).await.map_err(|e| schema(&e))? != read {
             return Err(OpenError::Schema("it changed while it was read; start again".into()));
+        }
+        let lacking = needs::lacking(reader).await.map_err(OpenError::Schema)?;
+        if !lacking.is_empty() {
+            return Err(OpenError::Lacks(lacking.join("\n")));
         }
         let named = |public: bool| -> Vec<(String, String)> {
             let tables = policy.tables.iter().filter(|t| (t.privacy == Privacy::Public) == public);
