@@ -321,6 +321,13 @@ fn table(
              neither",
         );
     }
+    if r.kind == RelationKind::InheritanceParent {
+        f.warn(
+            &t.name.span,
+            format!("{name:?} has children by inheritance, as hypertables of TimescaleDB have, and their rows are not read"),
+            "answers are of its own rows alone: name a partitioned table, or one that has the rows itself",
+        );
+    }
     if let Some(part) = &r.foreign_part {
         let what = format!("{part}, a part of {name:?}, is a foreign table");
         match t.public {
