@@ -3,7 +3,8 @@
 use super::error::Findings;
 use super::keys::{Key, Keys};
 use super::model::Answers;
-use super::reader::Section;
+use super::reader::{Section, shorten};
+use std::time::Duration;
 
 /// Keys of `[answers]`.
 pub(super) const ANSWERS: Keys = Keys {
@@ -13,9 +14,16 @@ pub(super) const ANSWERS: Keys = Keys {
             .says("Answer `SELECT min(x), max(x) FROM t`, without WHERE, GROUP BY and JOIN, with the declared range of x: free, exact, and not of the data. A notice says so. For tools that draw sliders."),
         Key::of("round", "boolean", "false", "true")
             .says("Show averages, ratios and other numbers with noise to the digit that their intervals support, where a session does not set [`noisegate.round`](sql.md#how-far-to-trust-a-number)."),
+        Key::of("quantum", "time span, 1ms to 1min", "none, or `\"100ms\"` with `threat = \"timing\"`", "\"250ms\"")
+            .says("A read of private rows ends, well or not, at the next multiple of this time after it began: [how long it took](guarantees.md#outside-the-guarantee) says no more than how many of these."),
+        Key::of("threat", "`\"timing\"`", "none", "\"timing\"")
+            .says("Who asks is believed to look at how long answers take: `quantum` is on."),
     ],
     later: &[],
 };
+
+/// The quantum of a policy that names none against who looks at times.
+const QUANTUM: Duration = Duration::from_millis(100);
 
 pub(super) fn answers(root: &Section<'_, '_>, f: &mut Findings) -> Answers {
     let mut answers = Answers::default();
@@ -26,6 +34,24 @@ pub(super) fn answers(root: &Section<'_, '_>, f: &mut Findings) -> Answers {
     }
     if let Some(round) = section.boolean("round", f) {
         answers.round = round.value;
+    }
+    if let Some(threat) = section.string("threat", "threat = \"timing\"", f) {
+        match threat.value.as_str() {
+            "timing" => answers.quantum = Some(QUANTUM),
+            other => {
+                let what = format!("threat = {:?} is not known", shorten(other));
+                f.error(&threat.span, what, "write threat = \"timing\", or remove it");
+            }
+        }
+    }
+    if let Some(quantum) = section.duration("quantum", f) {
+        answers.quantum = Some(quantum);
+        if !(Duration::from_millis(1)..=Duration::from_secs(60)).contains(&quantum)
+            && let Some(written) = section.get("quantum")
+        {
+            let what = "quantum is not from 1ms to 1min";
+            f.error(&written.span(), what, "write for example: quantum = \"100ms\"");
+        }
     }
     answers
 }

@@ -1,7 +1,8 @@
 //! Reads that fail are counted before they can (soundness rule 39): at once, cancelled, across restarts and proxies.
 
-use crate::city::{self, PASSWORD, eventually, fetch_waits, hold_trips, policy, rows, sqlstate};
+use crate::city::{self, PASSWORD, eventually, fetch_waits, hold_trips, policy, room_for, rows, sqlstate};
 use crate::support::{Gate, TestDb, Workdir, connect, database};
+use std::time::{Duration, Instant};
 use tokio_postgres::{Client, NoTls};
 
 const GOOD: &str = "SELECT count(*) FROM trips";
@@ -225,4 +226,38 @@ async fn rule_51_too_many_groups_that_are_told_are_no_failure() {
         assert_eq!(sqlstate(&ada, "SELECT note, count(*) FROM trips GROUP BY note").await, "54000");
     }
     assert_eq!(rows(&ada, GOOD).await.unwrap().len(), 1, "nobody is suspended");
+}
+
+/// With a quantum a read of private rows takes no less than that, whether it ends well or not; what reads none is not held
+/// up, and neither is an answer that was kept.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_quantum_holds_reads_of_private_rows_alone() {
+    let quantum = Duration::from_secs(3);
+    let rules = format!("{}[answers]\nquantum = \"3s\"\n[cache]\nenabled = true\n", room_for(100));
+    let db = city::bikes().await;
+    let backend = format!("{}statement_timeout = \"1s\"\n", db.backend_toml());
+    let dir = Workdir::new(&policy(&backend, &["ada"], &rules));
+    let gate = dir.serve().await;
+    let ada = connect(&gate.url("ada", PASSWORD, "bikes")).await;
+    let took = async |sql: &str| {
+        let begun = Instant::now();
+        let answer = rows(&ada, sql).await;
+        (begun.elapsed(), answer)
+    };
+    let (first, answer) = took("SELECT count(*) FROM trips").await;
+    assert!(first >= quantum && answer.is_ok(), "{first:?} {answer:?}");
+    let others = [
+        "SELECT count(*) FROM trips",
+        "SELECT count(*) FROM stations",
+        "EXPLAIN SELECT count(*) FROM riders",
+    ];
+    for sql in others {
+        let (free, answer) = took(sql).await;
+        assert!(free < quantum && answer.is_ok(), "{sql}: {free:?} {answer:?}");
+    }
+    // Over its time limit after one second, which is not when the client hears of it.
+    let holder = city::hold_trips(&db).await;
+    let (failed, answer) = took("SELECT count(*) FROM trips WHERE minutes > 40").await;
+    assert!(failed >= quantum && answer.is_err(), "{failed:?} {answer:?}");
+    drop(holder);
 }

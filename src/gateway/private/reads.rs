@@ -49,7 +49,11 @@ pub async fn counted(
     place: &mut ReadPlace,
 ) -> Result<Answers, ClientError> {
     place.begin();
+    let begun = Instant::now();
     let read = opened.read_through(sieves).await;
+    if let Some(quantum) = gateway.policy.answers.quantum {
+        tokio::time::sleep(until_next(begun.elapsed(), quantum)).await;
+    }
     // How many groups were kept is a released number.
     if matches!(read, Err(FetchError::SchemaChanged | FetchError::Many(_) | FetchError::Fell(_))) {
         place.never_failed();
@@ -58,6 +62,14 @@ pub async fn counted(
         Ok(answers) => Ok(answers),
         Err(e) => Err(gateway.fingerprints.told(&gateway.backend, &gateway.policy, tables, e).await),
     }
+}
+
+/// The time from now until the next multiple of the quantum after the read began: what is told of how long it took is how many of
+/// these there were. Whether it failed is told, too, but not when.
+fn until_next(elapsed: Duration, quantum: Duration) -> Duration {
+    let (elapsed, quantum) = (elapsed.as_nanos(), quantum.as_nanos().max(1));
+    let left = quantum - elapsed % quantum;
+    Duration::from_nanos(u64::try_from(left).unwrap_or(u64::MAX))
 }
 
 /// A statement's turn to read, and its patience until it has a place in the books.
@@ -133,4 +145,17 @@ fn busy() -> ClientError {
         "Ask again when one of them has ended. A read counts as a failure until it has ended well, and \
          limits.max_backend_errors says how many may fail in a day. Nothing was charged.",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_end_at_multiples_of_the_quantum() {
+        let ms = Duration::from_millis;
+        for (elapsed, end) in [(1, 100), (99, 100), (100, 200), (101, 200), (950, 1000)] {
+            assert_eq!(ms(elapsed) + until_next(ms(elapsed), ms(100)), ms(end), "{elapsed}");
+        }
+    }
 }

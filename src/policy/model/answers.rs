@@ -1,5 +1,7 @@
 //! Answers: `[answers]`.
 
+use std::time::Duration;
+
 /// `[answers]`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answers {
@@ -7,4 +9,6 @@ pub struct Answers {
     pub range_for_min_max: bool,
     /// Numbers with noise are shown to the digit that their intervals support, unless a session says otherwise.
     pub round: bool,
+    /// Reads of private rows end at a multiple of this time after they began.
+    pub quantum: Option<Duration>,
 }
