@@ -153,7 +153,7 @@ async fn a_snapshot_holds_no_row_of_a_private_table() {
         .batch_execute("INSERT INTO riders VALUES (1, 1950, 'day', 'Zanzibar', 'zoe@example.org')")
         .await
         .unwrap();
-    client.batch_execute("ANALYZE").await.unwrap();
+    client.batch_execute("ANALYZE riders").await.unwrap();
     let folder = tempfile::tempdir().unwrap();
     let policy = policy_over(&db, folder.path()).await;
     check::report(&Args { policy, write_schema: true, offline: false }).await.unwrap();
