@@ -170,12 +170,25 @@ impl<'p> Scans<'p> {
             if !deterministic || !compared_exactly(self.type_of(a).as_ref(), self.type_of(b).as_ref()) {
                 continue;
             }
+            let (a, b) = (self.unpadded(a), self.unpadded(b));
             out.equal.extend(term_of(a).zip(term_of(b)));
             for (x, y) in [(a, b), (b, a)] {
                 out.computed.extend(x.column().cloned().zip(y.scans()));
             }
         }
         out
+    }
+
+    /// The stored value that the text of a `char(n)` is of: texts are the same where the values are equal, and there alone.
+    fn unpadded<'e>(&self, e: &'e Expr) -> &'e Expr {
+        match e {
+            Expr::Cast(x, ty)
+                if ty.is_text() && x.column().is_some() && self.type_of(x) == Some(SqlType::Bpchar) =>
+            {
+                x
+            }
+            _ => e,
+        }
     }
 
     fn closed(&self, facts: Facts) -> Facts {

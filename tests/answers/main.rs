@@ -14,6 +14,7 @@ mod chosen_bounds;
 mod city;
 mod collected;
 mod cookbook;
+mod dashboards;
 mod explain;
 mod extended;
 mod hints;
@@ -42,6 +43,7 @@ mod support;
 mod time_filters;
 mod tpch;
 mod types;
+mod unsure;
 #[path = "../support/usual.rs"]
 mod usual;
 mod views;

@@ -1,5 +1,5 @@
-"""Superset: adds noisegate as a database, over TLS and with a password, syncs data sets, draws six charts, and reads their
-numbers back.
+"""Superset: adds noisegate as a database, over TLS and with a password, syncs data sets, draws charts, imports the dashboard of
+examples/, and reads their numbers back.
 
 Each number must be the one that noisegate gives for the chart's own SQL, and near that of the database behind it. With a folder
 as its argument it writes `dashboard.png` there, by headless Chromium. Prints one line for each check and, last, how many passed;
@@ -7,6 +7,7 @@ the exit status says whether all did. Run by ./run, with Superset's own Python.
 """
 
 import datetime
+import io
 import json
 import os
 import pathlib
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 
 import psycopg2
 import requests
@@ -108,6 +110,9 @@ CHARTS = [
 ]
 
 
+EXAMPLE = HERE.parent.parent / "examples" / "dashboards" / "superset"
+
+
 class Superset:
     """A Superset in a folder, and its API."""
 
@@ -162,7 +167,8 @@ def the_database_is_added(world):
     url = f"postgresql+psycopg2://{who}@{served.host}:{served.port}/{served.database}?sslmode=verify-full&sslrootcert={served.root}"
     # Six charts at 10 each, so that their numbers can be judged; a session's settings may come with its connection.
     session = {"engine_params": {"connect_args": {"options": "-c noisegate.epsilon=10"}}}
-    given = {"database_name": "noisegate", "sqlalchemy_uri": url, "extra": json.dumps(session)}
+    world.address, world.secret = url, served.password.replace(" ", "%20")
+    given = {"database_name": "bikes", "sqlalchemy_uri": url, "extra": json.dumps(session)}
     world.superset.post("database/test_connection/", given)
     world.source = world.superset.post("database/", given | {"expose_in_sqllab": True})["id"]
     schemas = world.superset.get(f"database/{world.source}/schemas/")["result"]
@@ -300,6 +306,52 @@ def a_browser_draws_it(world):
         shutil.copy(picture, pathlib.Path(sys.argv[1]) / "dashboard.png")
 
 
+def the_examples_dashboard_is_imported(world):
+    # As the page does it: a folder in an archive, with the password and the address of the gateway.
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as out:
+        for file in sorted(EXAMPLE.rglob("*.yaml")):
+            text = file.read_text()
+            if file.name == "noisegate.yaml":
+                text = re.sub(r"(?m)^sqlalchemy_uri: .*$", f"sqlalchemy_uri: {world.address.replace(world.secret, 'XXXXXXXXXX')}", text)
+                # At such a price the rows below are PostgreSQL's, and numbers near.
+                text = text.replace("-c noisegate.unsure=null", "-c noisegate.unsure=null -c noisegate.epsilon=10")
+            out.writestr(f"superset/{file.relative_to(EXAMPLE)}", text)
+    given = {"passwords": json.dumps({"databases/noisegate.yaml": world.password}), "overwrite": "true"}
+    answer = world.superset.http.post(
+        f"{world.superset.url}/api/v1/dashboard/import/",
+        files={"formData": ("dashboard.zip", archive.getvalue(), "application/zip")},
+        data=given,
+        timeout=PATIENCE,
+    )
+    assert answer.ok, (answer.status_code, answer.text[:2000])
+    names = {chart["slice_name"]: chart["id"] for chart in world.superset.get("chart/?q=(page_size:100)")["result"]}
+    for name, keys, size, least, percent in [
+        ("Trips by month, with their 95 % intervals", ["started_at"], 36, 400, 0),
+        ("Stations", ["station"], 60, 1500, 40),
+        ("Riders by plan", ["plan"], 3, 50, 0),
+    ]:
+        (drawn,) = world.superset.get(f"chart/{names[name]}/data/")["result"]
+        assert drawn["error"] is None and drawn["status"] == "success", drawn
+        columns = [c for c in drawn["colnames"] if c not in keys]
+        with_ends = [c for c in columns if f"{c}__yhat_lower" in columns and f"{c}__yhat_upper" in columns]
+        assert with_ends and len(columns) == 3 * len(with_ends), columns
+        for row in drawn["data"]:
+            for c in with_ends:
+                low, value, high = row[f"{c}__yhat_lower"], row[c], row[f"{c}__yhat_upper"]
+                assert float(low) <= float(value) <= float(high), row
+        ours = sorted([tuple(row[c] for c in keys) for row in drawn["data"]], key=repr)
+        with world.exact.cursor() as cursor:
+            # PostgreSQL knows of no ends.
+            plain = re.sub(r"(?i)noisegate\.(?:low|high)\((count\(\*\)|avg\(\w+\))\)", r"\1", drawn["query"])
+            cursor.execute(plain.rstrip("; \n").replace("%%", "%"))
+            place = [d.name for d in cursor.description].index(keys[0])
+            truth = cursor.fetchall()
+        assert len(ours) == len(truth) == size, (name, len(ours), len(truth))
+        if keys != ["started_at"]:
+            assert ours == sorted([(row[place],) for row in truth], key=repr), (ours, truth)
+
+
 CHECKS = [
     the_database_is_added,
     data_sets_are_synced,
@@ -313,6 +365,7 @@ CHECKS = [
     sql_lab_asks_and_explains,
     a_dashboard_holds_them,
     a_browser_draws_it,
+    the_examples_dashboard_is_imported,
 ]
 
 

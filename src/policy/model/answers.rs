@@ -7,4 +7,6 @@ pub struct Answers {
     pub range_for_min_max: bool,
     /// Numbers with noise are shown to the digit that their intervals support, unless a session says otherwise.
     pub round: bool,
+    /// Values that say nothing are NULL, unless a session says otherwise.
+    pub null_unsure: bool,
 }
