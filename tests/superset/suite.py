@@ -174,7 +174,7 @@ def the_database_is_added(world):
     schemas = world.superset.get(f"database/{world.source}/schemas/")["result"]
     assert {"public", "noisegate"} <= set(schemas), schemas
     tables = world.superset.get(f"database/{world.source}/tables/?q=(schema_name:public)")["result"]
-    assert {table["value"] for table in tables} == {"riders", "trips", "payments", "stations"}, tables
+    assert {table["value"] for table in tables} == {"riders", "trips", "payments", "stations", "helmets"}, tables
 
 
 def data_sets_are_synced(world):
@@ -324,7 +324,8 @@ def the_examples_dashboard_is_imported(world):
         data=given,
         timeout=PATIENCE,
     )
-    assert answer.ok, (answer.status_code, answer.text[:2000])
+    world.superset.log.seek(0)
+    assert answer.ok, (answer.status_code, world.superset.log.read()[-4000:])
     names = {chart["slice_name"]: chart["id"] for chart in world.superset.get("chart/?q=(page_size:100)")["result"]}
     for name, keys, size, least, percent in [
         ("Trips by month, with their 95 % intervals", ["started_at"], 36, 400, 0),
@@ -336,10 +337,11 @@ def the_examples_dashboard_is_imported(world):
         columns = [c for c in drawn["colnames"] if c not in keys]
         with_ends = [c for c in columns if f"{c}__yhat_lower" in columns and f"{c}__yhat_upper" in columns]
         assert with_ends and len(columns) == 3 * len(with_ends), columns
-        for row in drawn["data"]:
-            for c in with_ends:
-                low, value, high = row[f"{c}__yhat_lower"], row[c], row[f"{c}__yhat_upper"]
-                assert float(low) <= float(value) <= float(high), row
+        cells = [(row[f"{c}__yhat_lower"], row[c], row[f"{c}__yhat_upper"]) for row in drawn["data"] for c in with_ends]
+        # A quiet station's number may say nothing, and is NULL.
+        told = [cell for cell in cells if None not in cell]
+        assert len(told) >= 0.8 * len(cells), (name, cells)
+        assert all(float(low) <= float(value) <= float(high) for low, value, high in told), told
         ours = sorted([tuple(row[c] for c in keys) for row in drawn["data"]], key=repr)
         with world.exact.cursor() as cursor:
             # PostgreSQL knows of no ends.
@@ -373,6 +375,12 @@ class World(suite.Served):
     """The demo at half its size behind noisegate, a Superset that uses it, and connections to the proxy and to the database itself."""
 
     scale = "0.5"
+
+    def begin(self, program):
+        super().begin(program)
+        # Without a profile upper ends are NULL.
+        measured = [program, "profile", "--policy", self.policy, "--epsilon", "1", "--yes"]
+        subprocess.run(measured, check=True, capture_output=True)
 
     def __enter__(self):
         super().__enter__()

@@ -16,11 +16,14 @@ impl Printer<'_> {
     pub(super) fn says_nothing(&mut self, e: &Expr) -> Option<String> {
         let (queries, place) = self.queries.as_ref().zip(self.place)?;
         let ends = [Reach::Low, Reach::High].map(|what| queries.end(what, e, place));
+        let beside = queries.count_beside(e, place);
         if let [Some(low), Some(high)] = &ends {
             let [low, high, value] = [low, high, e].map(|e| format!("({})::pg_catalog.float8", self.text(e)));
-            return Some(format!("COALESCE({high} - {low} > pg_catalog.abs({value}), true)"));
+            // Where nobody knows what bounds cut, there are no ends.
+            let otherwise = beside.and_then(|beside| self.has_too_few(&beside)).unwrap_or("false".into());
+            return Some(format!("COALESCE({high} - {low} > pg_catalog.abs({value}), {otherwise})"));
         }
-        if let Some(beside) = queries.count_beside(e, place) {
+        if let Some(beside) = beside {
             return self.has_too_few(&beside);
         }
         match queries.follow(e, place).ok()? {

@@ -17,8 +17,13 @@ pub(crate) fn single(q: &Query, pos: Pos) -> Result<Option<(&Select, &[OrderItem
     }
 }
 
-/// Splits a condition at its ANDs.
+/// Splits a condition at its ANDs; of an OR, what each of its branches says is a condition of its own: `(a AND b) OR (a AND c)` is
+/// `a AND (b OR c)`, whatever is NULL.
 pub(crate) fn split(e: Expr, out: &mut Vec<Expr>) {
+    if let Some((common, rest)) = factored(&e) {
+        common.into_iter().for_each(|c| split(c, out));
+        return out.extend(rest);
+    }
     match e.kind {
         ExprKind::Binary { op: BinaryOp::And, left, right } => {
             split(*left, out);
@@ -26,6 +31,42 @@ pub(crate) fn split(e: Expr, out: &mut Vec<Expr>) {
         }
         kind => out.push(Expr { kind, pos: e.pos }),
     }
+}
+
+/// What all branches of an OR say, and an OR of what is left of each; none of that where a branch says no more.
+fn factored(e: &Expr) -> Option<(Vec<Expr>, Option<Expr>)> {
+    let operands = |e: &Expr, of: BinaryOp| {
+        let (mut next, mut found) = (vec![e], Vec::new());
+        while let Some(e) = next.pop() {
+            match &e.kind {
+                ExprKind::Binary { op, left, right } if *op == of => next.extend([&**right, &**left]),
+                _ => found.push(e.clone()),
+            }
+        }
+        found
+    };
+    if !matches!(e.kind, ExprKind::Binary { op: BinaryOp::Or, .. }) {
+        return None;
+    }
+    let branches: Vec<Vec<Expr>> =
+        operands(e, BinaryOp::Or).iter().map(|branch| operands(branch, BinaryOp::And)).collect();
+    let (first, others) = branches.split_first()?;
+    let mut common = first.clone();
+    others.iter().for_each(|branch| common.retain(|c| branch.contains(c)));
+    if common.is_empty() {
+        return None;
+    }
+    let joined = |op: BinaryOp, list: Vec<Expr>| {
+        list.into_iter().reduce(|left, right| {
+            let pos = left.pos;
+            Expr::new(ExprKind::Binary { op, left: Box::new(left), right: Box::new(right) }, pos)
+        })
+    };
+    let left = |branch: &Vec<Expr>| {
+        joined(BinaryOp::And, branch.iter().filter(|c| !common.contains(c)).cloned().collect())
+    };
+    let rest: Option<Vec<Expr>> = branches.iter().map(left).collect();
+    Some((common, rest.and_then(|rest| joined(BinaryOp::Or, rest))))
 }
 
 /// The conjuncts of conditions.
