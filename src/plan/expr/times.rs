@@ -336,7 +336,7 @@ pub(super) fn bounded_constant(x: Scalar, pos: Pos) -> Result<Scalar> {
 
 /// The least and the greatest value of a field. The parts of a minute end a microsecond before the next one, or tools' bins of five
 /// seconds would have a thirteenth.
-fn ends((field, lo, hi, _): &(&str, i64, i64, bool)) -> Interval {
+fn field_ends((field, lo, hi, _): &(&str, i64, i64, bool)) -> Interval {
     let digits = match *field {
         "second" => 6,
         "milliseconds" => 3,
@@ -353,7 +353,7 @@ fn field_span(field: &str, ty: &SqlType, of: &Interval) -> Interval {
         (SqlType::Time, "epoch") => return Interval::new(0, 86_400),
         (SqlType::Time, _) => {
             let field = FIELDS.iter().find(|(f, ..)| *f == field);
-            return field.map_or_else(Interval::default, ends);
+            return field.map_or_else(Interval::default, field_ends);
         }
         _ => {}
     }
@@ -391,7 +391,7 @@ fn field_span(field: &str, ty: &SqlType, of: &Interval) -> Interval {
             let seconds = |t: i64| BigDecimal::new(t.into(), 6) + BigDecimal::from(946_684_800);
             Interval::new(seconds(lo), seconds(hi))
         }
-        _ => FIELDS.iter().find(|(f, ..)| *f == field).map_or_else(Interval::default, ends),
+        _ => FIELDS.iter().find(|(f, ..)| *f == field).map_or_else(Interval::default, field_ends),
     }
 }
 

@@ -83,3 +83,24 @@ pub(crate) fn only_of(e: &Expr, of: &[BindingId]) -> bool {
         _ => e.query().is_some(),
     })
 }
+
+/// The sides of `a IS NOT DISTINCT FROM b`, and of `a = b OR (a IS NULL AND b IS NULL)`.
+pub(crate) fn null_safe(e: &Expr) -> Option<(&Expr, &Expr)> {
+    let both = |e: &Expr, a: &Expr, b: &Expr| {
+        let ExprKind::Binary { op: BinaryOp::And, left, right } = &e.kind else { return false };
+        let is_null = |e: &Expr, of: &Expr| matches!(&e.kind, ExprKind::Is { expr, what: Is::Null, negated: false } if **expr == *of);
+        is_null(left, a) && is_null(right, b) || is_null(left, b) && is_null(right, a)
+    };
+    match &e.kind {
+        ExprKind::Binary { op: BinaryOp::NotDistinct, left, right } => Some((left, right)),
+        ExprKind::Binary { op: BinaryOp::Or, left, right } => {
+            [(left, right), (right, left)].into_iter().find_map(|(equal, null)| match &equal.kind {
+                ExprKind::Binary { op: BinaryOp::Eq, left: a, right: b } if both(null, a, b) => {
+                    Some((&**a, &**b))
+                }
+                _ => None,
+            })
+        }
+        _ => None,
+    }
+}
