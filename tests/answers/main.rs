@@ -23,6 +23,7 @@ mod intervals;
 mod joins;
 mod leaks;
 mod nan;
+mod padded;
 mod per_unit;
 mod plans;
 mod probes;

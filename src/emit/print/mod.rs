@@ -3,7 +3,7 @@
 //!
 //! `printer` is the text as it grows, `query` prints clauses, `expr` expressions, `released` what stands for a released relation, `sets` for grouping sets of
 //! several, `session` what the proxy
-//! itself puts in; `reach` how far noise reaches, and `shown` what that leaves to see: `rounded` digits, and no `unsure` values; `names` turns PostgreSQL's words about a text back into the analyst's.
+//! itself puts in; `reach` how far noise reaches, and `showing` what that leaves to see: `rounded` digits, and no `unsure` values; `names` turns PostgreSQL's words about a text back into the analyst's.
 
 mod array_param;
 mod carried;
@@ -18,6 +18,7 @@ mod released;
 mod rounded;
 mod session;
 mod sets;
+mod showing;
 mod shown;
 mod straight;
 mod unsure;
@@ -80,7 +81,7 @@ pub fn finish(
     constants: &Constants,
     types: &[u32],
 ) -> (Printed, Vec<ArrayParam>) {
-    finish_of(plan, &plan.statement.query, policy, constants, shown::of(plan, types))
+    finish_of(plan, &plan.statement.query, policy, constants, showing::of(plan, types))
 }
 
 /// Text that finishes the value of a stage: one row of one column.
