@@ -17,8 +17,8 @@ pub(crate) fn single(q: &Query, pos: Pos) -> Result<Option<(&Select, &[OrderItem
     }
 }
 
-/// Splits a condition at its ANDs; of an OR, what each of its branches says is a condition of its own: `(a AND b) OR (a AND c)` is
-/// `a AND (b OR c)`, whatever is NULL.
+/// Splits a condition at its ANDs; of an OR, the columns that each of its branches joins by are a condition of their own:
+/// `(a AND b) OR (a AND c)` is `a AND (b OR c)`, whatever is NULL.
 pub(crate) fn split(e: Expr, out: &mut Vec<Expr>) {
     if let Some((common, rest)) = factored(&e) {
         common.into_iter().for_each(|c| split(c, out));
@@ -33,7 +33,8 @@ pub(crate) fn split(e: Expr, out: &mut Vec<Expr>) {
     }
 }
 
-/// What all branches of an OR say, and an OR of what is left of each; none of that where a branch says no more.
+/// The equations of columns that all branches of an OR repeat, and an OR of what is left of each; none of that where a branch says
+/// no more.
 fn factored(e: &Expr) -> Option<(Vec<Expr>, Option<Expr>)> {
     let operands = |e: &Expr, of: BinaryOp| {
         let (mut next, mut found) = (vec![e], Vec::new());
@@ -51,7 +52,13 @@ fn factored(e: &Expr) -> Option<(Vec<Expr>, Option<Expr>)> {
     let branches: Vec<Vec<Expr>> =
         operands(e, BinaryOp::Or).iter().map(|branch| operands(branch, BinaryOp::And)).collect();
     let (first, others) = branches.split_first()?;
-    let mut common = first.clone();
+    let is_join = |c: &&Expr| match &c.kind {
+        ExprKind::Binary { op: BinaryOp::Eq, left, right } => {
+            left.column().is_some() && right.column().is_some()
+        }
+        _ => false,
+    };
+    let mut common: Vec<Expr> = first.iter().filter(is_join).cloned().collect();
     others.iter().for_each(|branch| common.retain(|c| branch.contains(c)));
     if common.is_empty() {
         return None;
