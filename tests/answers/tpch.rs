@@ -71,7 +71,7 @@ const QUESTIONS: &[&str] = &[
 
 /// Over orders' items, which a path leads to their customer: the standard texts with the values of the specification.
 /// Adapted is that public groups without rows come back with 0 (HAVING leaves them out), and that suppliers are known by their
-/// numbers (character(n) is no key). Not answered are Q3, Q10 and Q18, of which each
+/// numbers. Not answered are Q3, Q10 and Q18, of which each
 /// row is one customer's, and Q20, whose sums are over parts that one customer bought from one supplier in a year.
 const ITEMS: &[&str] = &[
     // Q1
