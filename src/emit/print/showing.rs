@@ -5,7 +5,6 @@ use super::printer::Printer;
 use super::rounded;
 use super::shown::Shown;
 use plan::Plan;
-use schema::SqlType;
 use sql::ast::Expr;
 use std::collections::BTreeMap;
 
