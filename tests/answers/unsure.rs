@@ -71,7 +71,7 @@ async fn totals_queries_over_results_and_orders_have_the_numbers_themselves() {
     let client = world.client("ada").await;
     client.batch_execute("SET noisegate.epsilon = 0.8").await.unwrap();
     let spent = "SELECT fraction_left FROM noisegate.budget";
-    let sorted = "SELECT station, count(*) AS n FROM trips GROUP BY station ORDER BY n DESC";
+    let sorted = "SELECT station, count(*) AS n FROM trips GROUP BY station ORDER BY n DESC, station";
     let total = "SELECT sum(n) AS n FROM (SELECT station, count(*) AS n FROM trips GROUP BY station) t";
     let sets = "SELECT station, count(*) AS n FROM trips GROUP BY ROLLUP (station) ORDER BY station";
     let mut whole: Vec<Vec<Row>> = Vec::new();
