@@ -231,10 +231,10 @@ pub fn notes(policy: &Policy, facts: &Facts) -> Vec<(u32, i16, usize, String)> {
     for table in for_analysts(policy) {
         let line = match &table.privacy {
             Privacy::Public => "noisegate: public".to_owned(),
-            Privacy::Private { unit, .. } => format!("noisegate: private, the unit is {unit}"),
+            Privacy::Private { unit, .. } => private(table, unit),
             Privacy::Path(path) => {
                 let parent = policy.tables.get(path.table).map_or("", |t| t.name.as_str());
-                format!("noisegate: private, the unit is that of {parent}, by {}", path.columns.join(", "))
+                private(table, &format!("that of {parent}, by {}", path.columns.join(", ")))
             }
         };
         out.push((table.oid, 0, 0, line));
@@ -245,6 +245,21 @@ pub fn notes(policy: &Policy, facts: &Facts) -> Vec<(u32, i16, usize, String)> {
         }
     }
     out
+}
+
+/// What whoever meets a private table in a tool has to know: tools that show no NOTICE show this.
+fn private(table: &policy::Table, unit: &str) -> String {
+    let measured = match (&table.profile, &table.cut_rows) {
+        _ if table.proven_rows == Some(1) => "a key proves that bounds cut no row".to_owned(),
+        (Some(profile), _) => {
+            let day = |since_1970: i64| schema::time::date(since_1970.saturating_sub(schema::time::EPOCH));
+            let (measured, until) = (day(profile.measured), day(profile.valid_until));
+            format!("what bounds cut was measured on {measured}, for answers until {until}")
+        }
+        (None, Some(_)) => "what bounds cut is as its owner says".to_owned(),
+        (None, None) => "nobody has measured what bounds cut (noisegate profile)".to_owned(),
+    };
+    format!("noisegate: private, the unit is {unit}; answers have noise, rows are refused; {measured}")
 }
 
 fn note(policy: &Policy, table: &policy::Table, column: &policy::Column) -> String {

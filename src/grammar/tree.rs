@@ -182,6 +182,14 @@ impl Expr {
         }
     }
 
+    /// The column that it is the text of.
+    pub fn text_of(&self) -> Option<&Expr> {
+        match self {
+            Self::Cast(x, ty) if ty.is_text() && x.column().is_some() => Some(x),
+            _ => None,
+        }
+    }
+
     /// The scans that it looks at; None where it has a subquery.
     pub fn scans(&self) -> Option<Vec<String>> {
         match self {

@@ -98,11 +98,12 @@ fn measure(c: &Column, checked: &Checked, with: &dyn Fn(&[String], &str) -> Stri
                 with(&[], "TODO range = [YYYY-MM-DD, YYYY-MM-DD], for public groups by day, month or year")
             }
         },
-        SqlType::Text | SqlType::Varchar if c.deterministic_collation => {
+        SqlType::Text | SqlType::Varchar | SqlType::Bpchar if c.deterministic_collation => {
             with(&[], "TODO values = [\"…\"], if they are few and everybody may know them")
         }
-        SqlType::Text | SqlType::Varchar => with(&[], "to filter by; its collation is not deterministic"),
-        SqlType::Bpchar => with(&[], "to filter by; char(n) has no canonical form for groups"),
+        SqlType::Text | SqlType::Varchar | SqlType::Bpchar => {
+            with(&[], "to filter by; its collation is not deterministic")
+        }
         ty if policy::is_jsonb(ty) => with(&[], "TODO paths = { name = {} }, the members that may be read"),
         SqlType::Other { name, .. } => {
             let name = name.trim_start_matches("pg_catalog.");

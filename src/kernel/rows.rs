@@ -162,18 +162,18 @@ impl<'p> Scans<'p> {
     /// What conditions say of terms.
     fn facts<'e>(&self, conditions: impl IntoIterator<Item = &'e Expr>) -> Facts {
         let mut out = Facts::default();
+        // Texts of values of char(n) are the same where these are equal, and there alone.
+        let own = |e: &'e Expr| e.text_of().filter(|x| self.type_of(x) == Some(SqlType::Bpchar)).unwrap_or(e);
         for e in conditions {
             let Some([l, r]) = e.call("=") else { continue };
             let (a, b) = (l.bare(), r.bare());
             // One side that has a collation of its own gives it to both.
             let deterministic = (a, b) != (l, r) || self.is_deterministic(a) && self.is_deterministic(b);
-            if !deterministic || !compared_exactly(self.type_of(a).as_ref(), self.type_of(b).as_ref()) {
-                continue;
-            }
+            let exact = deterministic && compared_exactly(self.type_of(a).as_ref(), self.type_of(b).as_ref());
+            let (true, a, b) = (exact, own(a), own(b)) else { continue };
             out.equal.extend(term_of(a).zip(term_of(b)));
-            for (x, y) in [(a, b), (b, a)] {
-                out.computed.extend(x.column().cloned().zip(y.scans()));
-            }
+            let of = |x: &Expr, y: &Expr| x.column().cloned().zip(y.scans());
+            out.computed.extend(of(a, b).into_iter().chain(of(b, a)));
         }
         out
     }

@@ -31,6 +31,8 @@ visits: visit_id int8, rider_id int4?, minutes int4, place text*; visit_id
 homes: rider_id int4, place text*; rider_id
 events+: event_id int8, rider_id int4, minutes int4; event_id
 zones: zone text, area int4; zone
+codes: code bpchar, area int4; code
+labels: code bpchar*, area int4; code
 ";
 
 /// Beside the policy of tests/bikes.
@@ -46,6 +48,10 @@ columns.place = {}
 unit_column = \"rider_id\"
 columns.minutes = { range = [0, 240] }
 [table.zones]
+public = true
+[table.codes]
+public = true
+[table.labels]
 public = true
 ";
 

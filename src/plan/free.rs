@@ -38,6 +38,7 @@ pub(crate) fn plan(statement: &Statement, policy: &Policy) -> Option<Plan> {
         noise: String::new(),
         accuracy: None,
         rounded: BTreeSet::new(),
+        unsure: None,
         tables: Vec::new(),
         question: None,
         free: Some(free),

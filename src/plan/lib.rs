@@ -70,7 +70,7 @@ pub use facts::{Missing, PlanError, Size, Sizes};
 pub use free::with_rows;
 pub use groups::key::Key;
 pub use own::given::Stage;
-pub use planned::{Free, Plan, Question, Reached};
+pub use planned::{Free, Plan, Question, Reached, Unsure};
 pub use quantile_ends::Ends;
 pub use release::Release;
 pub use settings::{Accuracy, Settings, UTC};

@@ -32,12 +32,30 @@ pub struct Plan {
     pub accuracy: Option<Reached>,
     /// Items of the outermost SELECT that are shown to the digit that their intervals support, by their places.
     pub rounded: BTreeSet<usize>,
+    /// Which items of the outermost SELECT are NULL where they say nothing; None where all values are kept.
+    pub unsure: Option<Unsure>,
     /// Tables whose definition the plan rests on.
     pub tables: Vec<usize>,
     /// The question to a stream that it is: then `charge` is what opening the stream costs.
     pub question: Option<Question>,
     /// Why it costs nothing though it names private tables; there is nothing else in the plan then.
     pub free: Option<Free>,
+}
+
+/// Items of the outermost SELECT by whether anything says how far to trust them, by their places.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unsure {
+    /// NULL where their intervals are wider than they are, or their groups have too few rows.
+    pub judged: BTreeSet<usize>,
+    /// With noise of which nobody knows what it does: they are kept.
+    pub kept: BTreeSet<usize>,
+}
+
+impl Plan {
+    /// Whether intervals decide how some of its values are shown.
+    pub fn shown_by_intervals(&self) -> bool {
+        !self.rounded.is_empty() || self.unsure.as_ref().is_some_and(|unsure| !unsure.judged.is_empty())
+    }
 }
 
 /// An accuracy that a price was chosen for, and the one that it gives.

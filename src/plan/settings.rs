@@ -39,6 +39,8 @@ pub struct Settings {
     pub ends: Ends,
     /// Numbers with noise are shown to the digit that their intervals support.
     pub round: bool,
+    /// Values that say nothing are shown as NULL.
+    pub null_unsure: bool,
     /// Name and notion of every budget that the user pays from.
     pub budgets: Vec<(String, dp::Notion)>,
 }
@@ -63,6 +65,7 @@ impl Settings {
             mechanism: dp::Preference::Auto,
             ends: Ends::default(),
             round: false,
+            null_unsure: false,
             budgets: Vec::new(),
         }
     }

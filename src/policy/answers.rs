@@ -18,6 +18,8 @@ pub(super) const ANSWERS: Keys = Keys {
             .says("A read of private rows ends, well or not, at the next multiple of this time after it began: [how long it took](guarantees.md#outside-the-guarantee) says no more than how many of these."),
         Key::of("threat", "`\"timing\"`", "none", "\"timing\"")
             .says("Who asks is believed to look at how long answers take: `quantum` is on."),
+        Key::of("unsure", "`keep` or `null`", "\"keep\"", "\"null\"")
+            .says("`null` shows NULL for numbers whose 95 % interval is wider than they are, where a session does not set [`noisegate.unsure`](sql.md#values-that-say-nothing). For tools that show no interval and no NOTICE."),
     ],
     later: &[],
 };
@@ -53,5 +55,24 @@ pub(super) fn answers(root: &Section<'_, '_>, f: &mut Findings) -> Answers {
             f.error(&written.span(), what, "write for example: quantum = \"100ms\"");
         }
     }
+    answers.null_unsure = null_unsure(&section, f).unwrap_or_default();
     answers
+}
+
+/// What becomes of values that say nothing, where a section says it.
+pub(super) fn null_unsure(section: &Section<'_, '_>, f: &mut Findings) -> Option<bool> {
+    let word = section.string("unsure", "unsure = \"null\"", f)?;
+    match word.value.as_str() {
+        "keep" => Some(false),
+        "null" => Some(true),
+        other => {
+            let what = format!("unsure = {:?} is neither of the two words", shorten(other));
+            f.error(
+                &word.span,
+                what,
+                "write \"null\" for NULL in the place of values that say nothing, or \"keep\"",
+            );
+            None
+        }
+    }
 }

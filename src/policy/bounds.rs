@@ -91,7 +91,7 @@ fn proven(relation: &Relation, c: &schema::Column) -> Proven {
         let high = check.high.as_ref().and_then(end).or_else(|| listed(|a, b| a >= b));
         proven.low = tighter(proven.low.take(), low, |a, b| a >= b);
         proven.high = tighter(proven.high.take(), high, |a, b| a <= b);
-        let usable = c.ty.is_text() || c.ty.is_integer() || matches!(c.ty, SqlType::Enum { .. });
+        let usable = is_listed_as_text(&c.ty) || c.ty.is_integer();
         if let (true, true, Some(values)) = (usable, c.deterministic_collation, &check.values) {
             let shorter = proven.values.as_ref().is_none_or(|v| values.len() < v.len());
             if shorter {
@@ -135,6 +135,11 @@ pub(super) fn proven_count(relation: &Relation, c: &schema::Column) -> Option<u6
     [listed, labels, boolean, between].into_iter().flatten().min()
 }
 
+/// Types whose values are listed as strings.
+fn is_listed_as_text(ty: &SqlType) -> bool {
+    ty.is_text() || matches!(ty, SqlType::Bpchar | SqlType::Enum { .. })
+}
+
 /// Values that a type has without anybody listing them.
 fn natural_values(c: &schema::Column) -> Option<Vec<String>> {
     if c.ty == SqlType::Bool { Some(vec!["false".into(), "true".into()]) } else { c.enum_labels.clone() }
@@ -148,16 +153,16 @@ fn values(
 ) -> Option<Vec<String>> {
     let ty = &c.ty;
     let fits = |v: &Literal| match v {
-        Literal::Text(_) => ty.is_text() || matches!(ty, SqlType::Enum { .. }),
+        Literal::Text(_) => is_listed_as_text(ty),
         Literal::Integer(n) => integer_limits(ty).is_some_and(|(low, high)| low <= *n && *n <= high),
         Literal::Boolean(_) => *ty == SqlType::Bool,
     };
-    let supported = ty.is_text() || ty.is_integer() || matches!(ty, SqlType::Enum { .. } | SqlType::Bool);
+    let supported = is_listed_as_text(ty) || ty.is_integer() || *ty == SqlType::Bool;
     if !supported {
         f.error(
             &list.span,
             format!(
-                "values are for text, varchar, enum, integer and boolean columns; {:?} is {}",
+                "values are for text, varchar, char, enum, integer and boolean columns; {:?} is {}",
                 c.name,
                 type_name(ty)
             ),

@@ -1,5 +1,6 @@
 //! `[[role]]`: what the users of a role are answered.
 
+use super::answers;
 use super::error::Findings;
 use super::keys::{Key, Keys, REQUIRED};
 use super::model::{Backend, Mode, Policy, Role, Server};
@@ -16,6 +17,11 @@ pub(super) const ROLE: Keys = Keys {
                       nothing; `passthrough` has exact answers and no privacy, see below."),
         Key::of("notices", "boolean", "true", "false")
             .says("Whether its sessions begin with `noisegate.notices = on`."),
+        Key::of("intervals", "boolean", "false", "true")
+            .says("Whether its sessions begin with [`noisegate.intervals = on`](sql.md#how-far-to-trust-a-number): each number has \
+                      two columns beside it, in every statement. For tools that draw error bars."),
+        Key::of("unsure", "`keep` or `null`", "that of `[answers]`", "\"null\"")
+            .says("What its sessions begin with as [`noisegate.unsure`](sql.md#values-that-say-nothing)."),
     ],
     later: &[],
 };
@@ -53,12 +59,15 @@ pub(super) fn roles(
             }
         }
         let notices = section.boolean("notices", f).is_none_or(|b| b.value);
+        let intervals = section.boolean("intervals", f).is_some_and(|b| b.value);
+        let null_unsure = answers::null_unsure(&section, f);
         let Some(name) = name else { continue };
         if roles.iter().any(|r| r.name == name.value) {
             let what = format!("two roles are called {:?}", shorten(&name.value));
             f.error(&name.span, what, "names are unique");
         }
-        roles.push(Role { name: name.value, mode: known.flatten().unwrap_or_default(), notices });
+        let mode = known.flatten().unwrap_or_default();
+        roles.push(Role { name: name.value, mode, notices, intervals, null_unsure });
     }
     roles
 }

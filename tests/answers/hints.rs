@@ -84,7 +84,13 @@ const TRIED: &[(&str, &[&str])] = &[
             "SELECT * FROM (SELECT station FROM stations UNION SELECT city FROM stations) q ORDER BY station || 'x'",
         ],
     ),
-    ("Write ON a.x = b.x", &["SELECT count(*) FROM trips t FULL JOIN payments p ON t.rider_id = p.rider_id"]),
+    (
+        "write rtrim(x) LIKE 'pattern', or 'pattern%'.",
+        &[
+            "SELECT count(*) FROM devices WHERE rtrim(code) LIKE '%1'",
+            "SELECT count(*) FROM devices WHERE code LIKE '%1%'",
+        ],
+    ),
     (
         "Write nth_value(x, 2)",
         &[

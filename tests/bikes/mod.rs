@@ -294,9 +294,9 @@ impl Bikes {
             match self.plan_one(&mut statement, &sizes) {
                 Ok(mut plan) => {
                     let beside = if self.intervals { Beside::Numbers } else { Beside::Nothing };
-                    let round = self.plan.round;
+                    let settings = &self.plan;
                     let intervals =
-                        plan::reach::columns::prepare(&mut plan, &beside, self.confidence, round)?;
+                        plan::reach::columns::prepare(&mut plan, &beside, self.confidence, settings)?;
                     return Ok((plan, intervals));
                 }
                 Err(PlanError::Refused(e)) => return Err(*e),

@@ -45,6 +45,15 @@ async fn a_running_proxy_measures_and_plans_by_it() {
     let none =
         |name: &str| vec![Some(name.to_owned()), Some("rows".into()), Some("t".into()), None, None, None];
     assert_eq!(rows(&ada, asked).await.unwrap(), ["legs", "riders", "trips"].map(none));
+    // Tools that show no NOTICE show comments.
+    let comments = "SELECT obj_description(oid) FROM pg_class WHERE relname IN ('riders', 'stations', 'trips') ORDER BY relname";
+    let private = "noisegate: private, the unit is rider_id; answers have noise, rows are refused";
+    let unmeasured = [
+        format!("{private}; a key proves that bounds cut no row"),
+        "noisegate: public".into(),
+        format!("{private}; nobody has measured what bounds cut (noisegate profile)"),
+    ];
+    assert_eq!(rows(&ada, comments).await.unwrap(), unmeasured.map(|c| [Some(c)]));
     let before = entries(&dir).await.len();
     // What it costs is said; without a terminal nobody says yes.
     let profile = async |more: &[&str]| dir.noisegate(&[&["profile", "--epsilon", "2"], more].concat()).await;
@@ -137,6 +146,13 @@ async fn a_running_proxy_measures_and_plans_by_it() {
     assert!(gate.signal("TERM").await.success());
     let gate = dir.serve_again().await;
     let ada = connect(&gate.url("ada", PASSWORD, "bikes")).await;
+    let days = "SELECT (measured AT TIME ZONE 'UTC')::date, (valid_until AT TIME ZONE 'UTC')::date FROM noisegate.bounds \
+        WHERE table_name = 'trips' AND measured IS NOT NULL LIMIT 1";
+    let days = rows(&ada, days).await.unwrap();
+    let [Some(measured), Some(until)] = &days[0][..] else { panic!("{days:?}") };
+    let told = rows(&ada, "SELECT obj_description('trips'::regclass)").await.unwrap();
+    let expected = format!("; what bounds cut was measured on {measured}, for answers until {until}");
+    assert!(told[0][0].as_deref().is_some_and(|line| line.ends_with(&expected)), "{told:?} {expected}");
     let prices = rows(&ada, "SELECT price FROM noisegate.bounds WHERE measured IS NOT NULL ORDER BY 1").await;
     assert_eq!(prices.unwrap(), [[Some("1".to_owned())], [Some("2".to_owned())]]);
     let checked = dir.noisegate(&["check", "--write-schema"]).await;

@@ -1,5 +1,5 @@
-"""Superset: adds noisegate as a database, over TLS and with a password, syncs data sets, draws six charts, and reads their
-numbers back.
+"""Superset: adds noisegate as a database, over TLS and with a password, syncs data sets, draws charts, imports the dashboard of
+examples/, and reads their numbers back.
 
 Each number must be the one that noisegate gives for the chart's own SQL, and near that of the database behind it. With a folder
 as its argument it writes `dashboard.png` there, by headless Chromium. Prints one line for each check and, last, how many passed;
@@ -7,6 +7,7 @@ the exit status says whether all did. Run by ./run, with Superset's own Python.
 """
 
 import datetime
+import io
 import json
 import os
 import pathlib
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 
 import psycopg2
 import requests
@@ -108,6 +110,49 @@ CHARTS = [
 ]
 
 
+EXAMPLE = HERE.parent.parent / "examples" / "dashboards" / "superset"
+
+
+# Kinds of charts beside the dashboard's: fine grains over a short range, the least and the greatest.
+HOUR = ("2024-03-01T08:00:00", "2024-03-01T09:00:00")
+
+
+def fine(grain, between):
+    """A count by a grain, in a range."""
+    axis = MONTH | {"timeGrain": grain}
+    within = {"col": "started_at", "op": "TEMPORAL_RANGE", "val": " : ".join(between)}
+    query = {"columns": [axis], "series_columns": [], "metrics": ["count"], "orderby": [["count", False]], "filters": [within]}
+    return {"x_axis": "started_at", "time_grain_sqla": grain, "metrics": ["count"], "groupby": []}, query
+
+
+EXTREMES = [metric("MIN", "minutes"), metric("MAX", "minutes")]
+MORE = [
+    ("Trips by five seconds", "echarts_timeseries_line", "trips", *fine("PT5S", HOUR)),
+    ("Trips by five minutes", "echarts_timeseries_line", "trips", *fine("PT5M", HOUR)),
+    (
+        "The shortest and the longest trip",
+        "table",
+        "trips",
+        {"query_mode": "aggregate", "groupby": ["station"], "metrics": EXTREMES, "row_limit": 100},
+        {"columns": ["station"], "metrics": EXTREMES, "orderby": [[EXTREMES[1], False]], "row_limit": 100},
+    ),
+    (
+        "Months of the three busiest stations",
+        "echarts_timeseries_line",
+        "trips",
+        {"x_axis": "started_at", "time_grain_sqla": "P1M", "metrics": ["count"], "groupby": ["station"], "limit": 3},
+        {
+            "columns": [MONTH, "station"],
+            "series_columns": ["station"],
+            "metrics": ["count"],
+            "series_limit": 3,
+            "series_limit_metric": "count",
+            "orderby": [["count", False]],
+        },
+    ),
+]
+
+
 class Superset:
     """A Superset in a folder, and its API."""
 
@@ -162,13 +207,14 @@ def the_database_is_added(world):
     url = f"postgresql+psycopg2://{who}@{served.host}:{served.port}/{served.database}?sslmode=verify-full&sslrootcert={served.root}"
     # Six charts at 10 each, so that their numbers can be judged; a session's settings may come with its connection.
     session = {"engine_params": {"connect_args": {"options": "-c noisegate.epsilon=10"}}}
-    given = {"database_name": "noisegate", "sqlalchemy_uri": url, "extra": json.dumps(session)}
+    world.address, world.secret = url, served.password.replace(" ", "%20")
+    given = {"database_name": "bikes", "sqlalchemy_uri": url, "extra": json.dumps(session)}
     world.superset.post("database/test_connection/", given)
     world.source = world.superset.post("database/", given | {"expose_in_sqllab": True})["id"]
     schemas = world.superset.get(f"database/{world.source}/schemas/")["result"]
     assert {"public", "noisegate"} <= set(schemas), schemas
     tables = world.superset.get(f"database/{world.source}/tables/?q=(schema_name:public)")["result"]
-    assert {table["value"] for table in tables} == {"riders", "trips", "payments", "stations"}, tables
+    assert {table["value"] for table in tables} == {"riders", "trips", "payments", "stations", "helmets"}, tables
 
 
 def data_sets_are_synced(world):
@@ -226,9 +272,9 @@ def near(ours, exact, key, least, percent):
     assert any(row[:key] in truth for row in ours), (ours, exact)
 
 
-def chart(number, key, least, percent, rows):
+def chart(of, key, least, percent, rows):
     """A check of one chart: how many columns are keys, how far numbers may be off, how many rows there are."""
-    name, kind, table, form, query = CHARTS[number]
+    name, kind, table, form, query = of
 
     def check(world):
         answer = draw(world, name, kind, table, form, query)
@@ -238,7 +284,11 @@ def chart(number, key, least, percent, rows):
         # Asked again, the same numbers come for nothing.
         again = asked(world.gate, answer["query"].rstrip("; \n"))
         assert found == again, (found[:5], again[:5])
-        near(found, asked(world.exact, answer["query"].replace("%%", "%")), key, least, percent)
+        truth = asked(world.exact, answer["query"].replace("%%", "%"))
+        near(found, truth, key, least, percent)
+        # No group is missing; those that come besides have no rows there.
+        limited = "limit" in form or len(truth) >= query.get("row_limit", 10000)
+        assert limited or {row[:key] for row in truth} <= {row[:key] for row in found}, (found, truth)
 
     check.__name__ = f"chart: {name} ({kind})"
     return check
@@ -300,19 +350,77 @@ def a_browser_draws_it(world):
         shutil.copy(picture, pathlib.Path(sys.argv[1]) / "dashboard.png")
 
 
+def the_examples_dashboard_is_imported(world):
+    # As the page does it: a folder in an archive, with the password and the address of the gateway.
+    # Superset's database in SQLite takes each name of a table once.
+    for number in world.tables.values():
+        world.superset.call("DELETE", f"dataset/{number}")
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as out:
+        for file in sorted(EXAMPLE.rglob("*.yaml")):
+            text = file.read_text()
+            if file.name == "noisegate.yaml":
+                text = re.sub(r"(?m)^sqlalchemy_uri: .*$", f"sqlalchemy_uri: {world.address.replace(world.secret, 'XXXXXXXXXX')}", text)
+                # At such a price the rows below are PostgreSQL's, and numbers near.
+                text = text.replace("-c noisegate.unsure=null", "-c noisegate.unsure=null -c noisegate.epsilon=10")
+            out.writestr(f"superset/{file.relative_to(EXAMPLE)}", text)
+    given = {"passwords": json.dumps({"databases/noisegate.yaml": world.password}), "overwrite": "true"}
+    answer = world.superset.http.post(
+        f"{world.superset.url}/api/v1/dashboard/import/",
+        files={"formData": ("dashboard.zip", archive.getvalue(), "application/zip")},
+        data=given,
+        timeout=PATIENCE,
+    )
+    world.superset.log.seek(0)
+    assert answer.ok, (answer.status_code, world.superset.log.read()[-4000:])
+    charts = world.superset.get("chart/?q=(page_size:100)")["result"]
+    names = {chart["slice_name"]: chart["id"] for chart in sorted(charts, key=lambda chart: chart["id"])}
+    for name, keys, size, least, percent in [
+        ("Trips by month, with their 95 % intervals", ["started_at"], 36, 400, 0),
+        ("Stations", ["station"], 60, 1500, 40),
+        ("Riders by plan", ["plan"], 3, 50, 0),
+    ]:
+        (drawn,) = world.superset.get(f"chart/{names[name]}/data/")["result"]
+        assert drawn["error"] is None and drawn["status"] == "success", drawn
+        columns = [c for c in drawn["colnames"] if c not in keys]
+        with_ends = [c for c in columns if f"{c}__yhat_lower" in columns and f"{c}__yhat_upper" in columns]
+        assert with_ends and len(columns) == 3 * len(with_ends), columns
+        cells = [(row[f"{c}__yhat_lower"], row[c], row[f"{c}__yhat_upper"]) for row in drawn["data"] for c in with_ends]
+        # A quiet station's number may say nothing, and is NULL.
+        told = [cell for cell in cells if None not in cell]
+        assert len(told) >= 0.8 * len(cells), (name, cells)
+        assert all(float(low) <= float(value) <= float(high) for low, value, high in told), told
+        ours = sorted([tuple(row[c] for c in keys) for row in drawn["data"]], key=repr)
+        with world.exact.cursor() as cursor:
+            # PostgreSQL knows of no ends.
+            plain = re.sub(r"(?i)noisegate\.(?:low|high)\((count\(\*\)|avg\(\w+\))\)", r"\1", drawn["query"])
+            cursor.execute(plain.rstrip("; \n").replace("%%", "%"))
+            place = [d.name for d in cursor.description].index(keys[0])
+            truth = cursor.fetchall()
+        assert len(ours) == len(truth) == size, (name, len(ours), len(truth))
+        if keys != ["started_at"]:
+            assert ours == sorted([(row[place],) for row in truth], key=repr), (ours, truth)
+
+
 CHECKS = [
     the_database_is_added,
     data_sets_are_synced,
-    chart(0, 0, 50, 0, (1, 1)),
-    chart(1, 1, 400, 0, (36, 38)),
-    chart(2, 2, 800, 0, (5, 20)),
-    chart(3, 1, 1500, 40, (10, 10)),
-    chart(4, 1, 50, 0, (3, 4)),
-    chart(5, 2, 50000, 0, (9, 20)),
+    chart(CHARTS[0], 0, 50, 0, (1, 1)),
+    chart(CHARTS[1], 1, 400, 0, (36, 38)),
+    chart(CHARTS[2], 2, 800, 0, (5, 20)),
+    chart(CHARTS[3], 1, 1500, 40, (10, 10)),
+    chart(CHARTS[4], 1, 50, 0, (3, 4)),
+    chart(CHARTS[5], 2, 50000, 0, (9, 20)),
     filters_find_public_values,
     sql_lab_asks_and_explains,
     a_dashboard_holds_them,
     a_browser_draws_it,
+    # Behind the dashboard, which has six.
+    chart(MORE[0], 1, 200, 0, (720, 720)),
+    chart(MORE[1], 1, 100, 0, (12, 12)),
+    chart(MORE[2], 1, 240, 0, (60, 60)),
+    chart(MORE[3], 2, 800, 0, (3 * 36, 3 * 36)),
+    the_examples_dashboard_is_imported,
 ]
 
 
@@ -320,6 +428,12 @@ class World(suite.Served):
     """The demo at half its size behind noisegate, a Superset that uses it, and connections to the proxy and to the database itself."""
 
     scale = "0.5"
+
+    def begin(self, program):
+        super().begin(program)
+        # Without a profile upper ends are NULL.
+        measured = [program, "profile", "--policy", self.policy, "--epsilon", "1", "--yes"]
+        subprocess.run(measured, check=True, capture_output=True)
 
     def __enter__(self):
         super().__enter__()

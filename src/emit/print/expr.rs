@@ -3,6 +3,7 @@
 use super::printer::Printer;
 use super::released::Row;
 use crate::{alias, ident, string};
+use schema::SqlType;
 use sql::ast::*;
 
 impl Printer<'_> {
@@ -222,17 +223,21 @@ impl Printer<'_> {
     }
 
     fn column(&mut self, binding: BindingId, column: usize) {
-        let name = match self.statement.bindings.get(binding) {
-            // A table's columns keep their names, whatever the alias calls them.
-            Some(Binding { source: Source::Table(t), .. }) => self
-                .policy
-                .tables
-                .get(*t)
-                .and_then(|t| t.columns.get(column))
-                .map(|c| ident(&c.name))
-                .unwrap_or_default(),
-            _ => format!("c{column}"),
+        let of_table = match self.statement.bindings.get(binding) {
+            Some(Binding { source: Source::Table(t), .. }) => {
+                Some(self.policy.tables.get(*t).and_then(|t| t.columns.get(column)))
+            }
+            _ => None,
         };
-        self.put(&format!("{}.{name}", alias(binding)));
+        let alias = alias(binding);
+        self.put(&match of_table {
+            // Beside private rows a char(n) is its text, without the blanks at the end, which is what is released of it.
+            Some(Some(c)) if c.ty == SqlType::Bpchar && self.private => {
+                format!("({alias}.{})::pg_catalog.text", ident(&c.name))
+            }
+            // A table's columns keep their names, whatever the alias calls them.
+            Some(c) => format!("{alias}.{}", c.map(|c| ident(&c.name)).unwrap_or_default()),
+            None => format!("{alias}.c{column}"),
+        });
     }
 }

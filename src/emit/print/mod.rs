@@ -3,7 +3,7 @@
 //!
 //! `printer` is the text as it grows, `query` prints clauses, `expr` expressions, `released` what stands for a released relation, `sets` for grouping sets of
 //! several, `session` what the proxy
-//! itself puts in; `reach` how far noise reaches, and `rounded` the digits that this leaves; `names` turns PostgreSQL's words about a text back into the analyst's.
+//! itself puts in; `reach` how far noise reaches, and `showing` what that leaves to see: `rounded` digits, and no `unsure` values; `names` turns PostgreSQL's words about a text back into the analyst's.
 
 mod array_param;
 mod carried;
@@ -18,7 +18,10 @@ mod released;
 mod rounded;
 mod session;
 mod sets;
+mod showing;
+mod shown;
 mod straight;
+mod unsure;
 
 pub use array_param::ArrayParam;
 pub use constants::{Constants, OwnRow};
@@ -32,7 +35,7 @@ use super::{ident, table};
 use plan::{Plan, Size, Stage};
 use policy::Policy;
 use printer::Printer;
-use schema::SqlType;
+use shown::Shown;
 use sql::ast::{Expr, Query, Statement};
 use std::collections::BTreeMap;
 
@@ -71,14 +74,14 @@ pub fn constants(
 }
 
 /// The analyst's statement over released relations, with the parameters that hold them. `types`: those of its columns, once it is
-/// typed, which say how a number is rounded; without them none is.
+/// typed, which say how a number is shown; without them none is rounded.
 pub fn finish(
     plan: &Plan,
     policy: &Policy,
     constants: &Constants,
     types: &[u32],
 ) -> (Printed, Vec<ArrayParam>) {
-    finish_of(plan, &plan.statement.query, policy, constants, rounded::of(plan, types))
+    finish_of(plan, &plan.statement.query, policy, constants, showing::of(plan, types))
 }
 
 /// Text that finishes the value of a stage: one row of one column.
@@ -96,10 +99,10 @@ fn finish_of(
     query: &Query,
     policy: &Policy,
     constants: &Constants,
-    rounded: BTreeMap<usize, SqlType>,
+    shown: BTreeMap<usize, Shown>,
 ) -> (Printed, Vec<ArrayParam>) {
     let mut p = Printer::new(&plan.statement, Some(plan), policy, constants);
-    p.rounded = rounded;
+    p.shown = shown;
     p.query(query);
     let params = std::mem::take(&mut p.params);
     (p.done(), params)

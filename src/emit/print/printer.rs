@@ -2,10 +2,10 @@
 
 use super::array_param::ArrayParam;
 use super::constants::Constants;
+use super::shown::Shown;
 use plan::Plan;
 use plan::reach::{Place, Queries};
-use policy::Policy;
-use schema::SqlType;
+use policy::{Policy, Privacy};
 use sql::ast::{Expr, ExprKind, Statement};
 use std::collections::{BTreeMap, HashMap};
 
@@ -51,8 +51,10 @@ pub(super) struct Printer<'a> {
     pub(super) branch: Option<usize>,
     /// Rows of grouping sets carry what intervals need.
     pub(super) carries: bool,
-    /// Items of the query that is printed next which are rounded, by their places, and their types.
-    pub(super) rounded: BTreeMap<usize, SqlType>,
+    /// Items of the query that is printed next which are shown in another way than they are, by their places.
+    pub(super) shown: BTreeMap<usize, Shown>,
+    /// The statement names a private table.
+    pub(super) private: bool,
 }
 
 impl<'a> Printer<'a> {
@@ -77,7 +79,8 @@ impl<'a> Printer<'a> {
             place: None,
             branch: None,
             carries: plan.is_some_and(carry),
-            rounded: BTreeMap::new(),
+            shown: BTreeMap::new(),
+            private: names_private(statement, policy),
         }
     }
 
@@ -105,9 +108,15 @@ impl<'a> Printer<'a> {
     }
 }
 
+/// Whether a statement names a private table.
+fn names_private(statement: &Statement, policy: &Policy) -> bool {
+    let private = |t: usize| policy.tables.get(t).is_some_and(|t| t.privacy != Privacy::Public);
+    statement.bindings.iter().any(|(_, b)| b.table().is_some_and(private))
+}
+
 /// Whether a plan has grouping sets and asks for intervals, so that their rows carry what these need.
 fn carry(plan: &Plan) -> bool {
     let mut all = plan.statement.query.expressions();
-    let asked = !plan.rounded.is_empty() || all.any(|e| matches!(e.kind, ExprKind::Reach { .. }));
+    let asked = plan.shown_by_intervals() || all.any(|e| matches!(e.kind, ExprKind::Reach { .. }));
     !plan.grouping_sets.is_empty() && asked
 }

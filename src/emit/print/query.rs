@@ -1,15 +1,15 @@
 //! Clauses: WITH, SELECT, FROM, ORDER BY.
 
 use super::printer::Printer;
+use super::shown::Shown;
 use crate::{alias, ident, table};
-use schema::SqlType;
 use sql::ast::*;
 use std::collections::BTreeMap;
 
 impl Printer<'_> {
     pub(super) fn query(&mut self, q: &Query) {
-        // What is rounded is of this query, and of none in it.
-        let rounded = std::mem::take(&mut self.rounded);
+        // What is shown is of this query, and of none in it.
+        let shown = std::mem::take(&mut self.shown);
         let ctes: Vec<&Cte> =
             q.with.iter().filter(|c| !self.plan.is_some_and(|p| p.private_ctes.contains(&c.id))).collect();
         if !ctes.is_empty() {
@@ -27,7 +27,7 @@ impl Printer<'_> {
         match &q.body {
             Body::Select(s) => {
                 self.stand(s);
-                self.select(s, &rounded);
+                self.select(s, &shown);
             }
             body => self.body(body),
         }
@@ -40,7 +40,7 @@ impl Printer<'_> {
             self.list(&q.order_by, |p, o| match &o.expr.kind {
                 // Rows are sorted by the number itself, not by what is shown of it.
                 ExprKind::Output(i)
-                    if rounded.contains_key(i)
+                    if shown.contains_key(i)
                         && let Some(item) = items.get(*i) =>
                 {
                     p.order_item(&OrderItem { expr: item.expr.clone(), ..o.clone() });
@@ -121,7 +121,7 @@ impl Printer<'_> {
         }
     }
 
-    fn select(&mut self, s: &Select, rounded: &BTreeMap<usize, SqlType>) {
+    fn select(&mut self, s: &Select, shown: &BTreeMap<usize, Shown>) {
         self.put("SELECT ");
         match &s.distinct {
             Distinct::No => {}
@@ -132,11 +132,11 @@ impl Printer<'_> {
                 self.put(") ");
             }
         }
-        let items: Vec<(Option<&SqlType>, &Item)> =
-            s.items.iter().enumerate().map(|(i, item)| (rounded.get(&i), item)).collect();
-        self.list(&items, |p, (ty, item)| {
-            match ty {
-                Some(ty) => p.rounded(&item.expr, ty),
+        let items: Vec<(Option<&Shown>, &Item)> =
+            s.items.iter().enumerate().map(|(i, item)| (shown.get(&i), item)).collect();
+        self.list(&items, |p, (shown, item)| {
+            match shown {
+                Some(shown) => p.shown(&item.expr, shown),
                 None => p.expr(&item.expr),
             }
             p.put(" AS ");

@@ -66,7 +66,8 @@ impl Printer<'_> {
         self.stand(s);
         let index = self.release?;
         let released = self.plan?.releases.get(index)?;
-        let plain = q.with.is_empty() && s.distinct == Distinct::No && s.having.is_none();
+        let judged = self.plan?.unsure.as_ref().is_some_and(|unsure| !unsure.judged.is_empty());
+        let plain = !judged && q.with.is_empty() && s.distinct == Distinct::No && s.having.is_none();
         if !plain || self.sets_of(index).is_some() || released.is_domain_only() {
             return None;
         }

@@ -200,7 +200,7 @@ impl Ask<'_> {
             settings.epsilon = epsilon(false);
             plan.at(&settings, settings.epsilon)?;
         }
-        plan::reach::columns::prepare(&mut plan, &auto.beside, self.settings.confidence(), settings.round)?;
+        plan::reach::columns::prepare(&mut plan, &auto.beside, self.settings.confidence(), &settings)?;
         Ok((plan, settings))
     }
 }

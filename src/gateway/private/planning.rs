@@ -148,7 +148,7 @@ impl Ask<'_> {
             NoisegateSetting::Epsilon.at_least(epsilon, &gateway.policy.statement.min_epsilon)?;
         }
         let intervals =
-            plan::reach::columns::prepare(&mut plan, beside, self.settings.confidence(), settings.round)?;
+            plan::reach::columns::prepare(&mut plan, beside, self.settings.confidence(), &settings)?;
         let chooses = plan.charge.is_some() && self.chooses_bounds()?;
         let auto = chooses.then(|| Arc::new(Auto { statement, beside: beside.clone() }));
         lasting &= !read;

@@ -45,7 +45,13 @@ impl Gateway {
     ) -> Result<Session, OpenError> {
         let policy = &mut checked.policy;
         policy.ledger = LedgerLocation::Sqlite(folder.join("ledger.db").into());
-        policy.roles = vec![Role { name: ROLE.into(), mode: Mode::Synthetic, notices: false }];
+        policy.roles = vec![Role {
+            name: ROLE.into(),
+            mode: Mode::Synthetic,
+            notices: false,
+            intervals: false,
+            null_unsure: None,
+        }];
         policy.users.clear();
         policy.cache = Cache { enabled: false, ..Cache::default() };
         Ledger::create(&policy.ledger, &Terms::of(policy))?;

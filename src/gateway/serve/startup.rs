@@ -348,6 +348,7 @@ impl Gateway {
         let settings = plan::Settings {
             old_extract: backend.server_version() < 140_000,
             round: policy.answers.round,
+            null_unsure: policy.answers.null_unsure,
             ..plan::Settings::new(epsilon, delta, statement.max_groups, statement.max_rows)
         };
         store.listen(&backend, &ledger);

@@ -82,6 +82,15 @@ impl Session {
         if !gateway.policy.notices(&identity.user, identity.role.as_deref()) {
             settings.start_with(NoisegateSetting::Notices.name(), "off".into());
         }
+        if let Some(role) = gateway.policy.role(identity.role.as_deref()) {
+            if role.intervals {
+                settings.start_with(NoisegateSetting::Intervals.name(), "on".into());
+            }
+            if let Some(null) = role.null_unsure {
+                settings
+                    .start_with(NoisegateSetting::Unsure.name(), if null { "null" } else { "keep" }.into());
+            }
+        }
         Self {
             active,
             databases,

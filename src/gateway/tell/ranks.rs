@@ -4,18 +4,8 @@
 use answer::Notice;
 use plan::release::Release;
 use plan::words::short;
-use plan::{PartKind, Plan, quantile_ends};
+use plan::{Plan, quantile_ends};
 use release::Noisy;
-
-/// Rows that a rank must have on its side for a value to be near it, in rows that it may be missed by.
-const FEW: f64 = 4.0;
-
-/// The count that says how many rows a group has.
-pub(super) fn counted(release: &Release) -> Option<usize> {
-    let all = release.parts.iter().position(|p| p.kind == PartKind::Count(None));
-    let some = || release.parts.iter().position(|p| p.kind.counts());
-    all.or_else(some)
-}
 
 /// How far the ranks of a release's points are off.
 pub(super) fn told(plan: &Plan, place: usize, noisy: &[Noisy]) -> Option<Notice> {
@@ -31,8 +21,7 @@ pub(super) fn told(plan: &Plan, place: usize, noisy: &[Noisy]) -> Option<Notice>
                 (true, false) => ("min leaves", "0.01"),
                 _ => ("max leaves", "0.99"),
             };
-            // The rank that is aimed at lies as far inside as it may be missed by.
-            let beyond = 2.0 * error;
+            let beyond = release.missed("max")?;
             let (told, rows) = (short(beyond), if grouped { "rows of a group" } else { "rows" });
             let share = format!(
                 "ask for a share of them, such as percentile_cont({share}) WITHIN GROUP (ORDER BY x)"
@@ -74,8 +63,8 @@ fn quantiles(release: &Release, error: f64) -> Option<(String, f64, String)> {
 fn too_few(plan: &Plan, release: &Release, noisy: &[Noisy], off: f64) -> Option<(usize, usize)> {
     let of_rows = |(_, r): &(usize, &Release)| (r.select, r.set) == (release.select, release.set);
     let beside = plan.releases.iter().enumerate().filter(of_rows);
-    let (place, counts, part) = beside.into_iter().find_map(|(i, r)| Some((i, r, counted(r)?)))?;
+    let (place, counts, part) = beside.into_iter().find_map(|(i, r)| Some((i, r, r.counting()?)))?;
     let (values, drawn) = (noisy.get(place)?.values.get(part)?, counts.drawn());
-    let few = values.iter().filter(|n| drawn.shown(part, **n) < FEW * off).count();
+    let few = values.iter().filter(|n| drawn.shown(part, **n) < Release::least_rows(off)).count();
     Some((few, values.len()))
 }

@@ -74,7 +74,7 @@ fn selected(release: &Release, rows: usize) -> Option<Notice> {
 fn without_empty(release: &Release, noisy: &mut Noisy) -> Notice {
     let before = noisy.rows;
     let drawn = release.drawn();
-    let Some((part, error)) = ranks::counted(release).map(|part| (part, drawn.error95(part))) else {
+    let Some((part, error)) = release.counting().map(|part| (part, drawn.error95(part))) else {
         return Notice::new("empty_groups = off leaves out nothing here: no rows are counted")
             .hint("Select count(*), too.");
     };

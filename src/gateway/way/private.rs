@@ -57,6 +57,7 @@ impl Ask<'_> {
             let biased = released.plan.releases.iter().filter_map(plan::explain::bias);
             notices.extend(biased.map(Notice::new));
             notices.append(&mut released.told);
+            notices.extend(plan::explain::summary::unsure(&released.plan).map(Notice::new));
         }
         self.finish(released).await
     }

@@ -236,6 +236,26 @@ fn rule_48_equalities_that_a_proof_rests_on_are_of_bytes() {
     accept(&of(r#"b1."station" = b0."plan""#));
 }
 
+/// A char(n) is its text without the blanks at the end: a key of such values finds one row by that text, and by no other.
+#[test]
+fn rule_48_padded_keys_are_found_by_their_text() {
+    let of = |table: &str, on: &str| {
+        format!(
+            r#"WITH g AS (SELECT P.count(*) AS a0 FROM "public"."devices" AS b0 JOIN "public"."{table}" AS b1 ON ({on}) WHERE (b0."rider_id" = 1) AND (b0."slot" = 1)) SELECT g.a0 FROM g"#
+        )
+    };
+    let text = r#"(b0."code")::P.text = (b1."code")::P.text"#;
+    accept(&of("codes", text));
+    accept(&of("codes", r#"(b1."code")::P.text = 'a1'::P.text"#));
+    for (table, on) in [
+        ("labels", text),
+        ("codes", r#"(b0."code")::P.text = P.lower((b1."code")::P.text)"#),
+        ("codes", r#"P.left((b0."code")::P.text, 1) = P.left((b1."code")::P.text, 1)"#),
+    ] {
+        assert!(check(&of(table, on)).is_err(), "{table}: {on}");
+    }
+}
+
 /// Which groups of a unit are kept follows from what a key equals, and not from how it is written.
 #[test]
 fn rule_48_ranks_are_of_values() {

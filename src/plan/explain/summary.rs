@@ -2,17 +2,18 @@
 //! (soundness rule 30), like the numbers in [`crate::explain`].
 
 use super::cut;
-use crate::Plan;
 use crate::aggregates::Output;
 use crate::bound::bounding::{Groups, Norm, Rows};
 use crate::quantile_ends::is_end;
 use crate::release::Release;
 use crate::words::decimal;
 use crate::words::short;
+use crate::{Plan, Unsure};
 use bigdecimal::{BigDecimal, RoundingMode};
 use policy::Policy;
-use sql::ast::{Aggregate, Expr, ExprKind};
+use sql::ast::{Aggregate, Body, Expr, ExprKind};
 use sql::output::derive;
+use std::collections::BTreeSet;
 
 /// Sentences about the error of the answer, and about what is cut; of a plan that costs nothing,
 /// what it is.
@@ -41,8 +42,37 @@ pub fn sentences(plan: &Plan, policy: &Policy) -> Vec<String> {
         .into_iter()
         .chain([errors(plan), cuts(plan, policy)])
         .chain(what_cuts(plan, policy))
+        .chain(unsure(plan))
         .chain(estimated())
         .collect()
+}
+
+/// A sentence about the values that come back as NULL, and about those of which nobody knows what they say.
+pub fn unsure(plan: &Plan) -> Option<String> {
+    let Unsure { judged, kept } = plan.unsure.as_ref()?;
+    let Body::Select(select) = &plan.statement.query.body else {
+        return Some("No value is judged by noisegate.unsure: rows are those of a set operation.".into());
+    };
+    let names = |places: &BTreeSet<usize>| -> Vec<String> {
+        places.iter().filter_map(|i| select.items.get(*i)).map(|item| item.name.clone()).collect()
+    };
+    let (judged, kept) = (names(judged), names(kept));
+    let stay = |kept: &[String]| {
+        let verb = if kept.len() == 1 { "is" } else { "are" };
+        format!("{} {verb} kept, since nobody knows an interval", listed(kept))
+    };
+    match (judged.as_slice(), kept.as_slice()) {
+        ([], []) => None,
+        ([], kept) => Some(format!("No value is judged by noisegate.unsure: {}.", stay(kept))),
+        (judged, kept) => {
+            let verb = if judged.len() == 1 { "is" } else { "are" };
+            let others = if kept.is_empty() { String::new() } else { format!("; {}", stay(kept)) };
+            let names = listed(judged);
+            Some(format!(
+                "{names} {verb} NULL where noise leaves nothing to see (noisegate.unsure = null){others}."
+            ))
+        }
+    }
 }
 
 fn paying(plan: &Plan) -> impl Iterator<Item = &Release> {

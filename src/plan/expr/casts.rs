@@ -7,7 +7,7 @@ use super::refusal::{Result, refused};
 use super::rounding::{Rounding, rounding};
 use super::scalar::{Node, Scalar};
 use super::table::Entry;
-use super::{comparison, formats, json, times};
+use super::{comparison, formats, json, strings, times};
 use crate::expr::domain::Domain;
 use crate::expr::interval::Interval;
 use crate::refusals::value::Value;
@@ -73,11 +73,11 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         form: "x::text, x::varchar",
-        types: "text, enum, integer, boolean, uuid, inet or cidr → text; date → text where the session shows days as ISO does",
+        types: "text, enum, integer, boolean, uuid, inet or cidr → text; date and timestamp → text where the session shows days as ISO does",
         total: "nothing is cut",
         range: "the same values",
         cost: "10, 100 where it is not a text",
-        samples: &["({s}::text = {e})", "{i}::text", "{b}::text", "{t}::date::text"],
+        samples: &["({s}::text = {e})", "{i}::text", "{b}::text", "{t}::date::text", "{t}::timestamp::text"],
     },
 ];
 
@@ -121,6 +121,14 @@ pub(super) fn cast(x: Scalar, to: &CastType, iso: bool, at: Pos, pos: Pos) -> Re
         // A day as ISO writes it, which most sessions show: in another style it is refused.
         (SqlType::Date, b) if b.is_text() && to.modifier.is_empty() && iso => {
             let text = formats::to_char(x, "YYYY-MM-DD", pos)?;
+            Ok(numbers::retyped(text, b.clone()))
+        }
+        // A moment likewise; of a second its text has as many digits as there are.
+        (SqlType::Timestamp, b) if b.is_text() && to.modifier.is_empty() && iso => {
+            let mut text = formats::to_char(x, "YYYY-MM-DD HH24:MI:SS.US", pos)?;
+            for end in ["0", "."] {
+                text = strings::call("rtrim", vec![text, Scalar::text_constant(end)], pos)?;
+            }
             Ok(numbers::retyped(text, b.clone()))
         }
         (a, b) if b.is_text() && to.modifier.is_empty() && (a.is_integer() || is_shown(a)) => {

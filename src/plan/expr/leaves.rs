@@ -36,15 +36,34 @@ pub(super) fn column_scalar(
         Some(policy::Range::Time { low, high }) => Interval::new(*low, *high),
         None => Interval::default(),
     };
-    let facts = Facts {
-        bound: Declared::says(bound),
+    let stored = |ty: &SqlType| Facts {
+        bound: Declared::says(bound.clone()),
         lattice: c.grid.clone(),
         canonical: c.deterministic,
         nan_is_end: !c.nan,
-        domain,
-        ..Facts::of_stored(c.ty.clone(), info.nullable)
+        domain: domain.clone(),
+        ..Facts::of_stored(ty.clone(), info.nullable)
     };
-    Ok(Scalar::of(Node::Column { binding, name: c.name.clone() }, facts))
+    let column = Scalar::of(Node::Column { binding, name: c.name.clone() }, stored(&c.ty));
+    Ok(match c.ty {
+        SqlType::Bpchar => unpadded(column, stored(&SqlType::Text)),
+        _ => column,
+    })
+}
+
+/// The value of a `char(n)`: what PostgreSQL compares of it, its text without the blanks at the end. It has one form, which the padded
+/// one has not.
+fn unpadded(column: Scalar, mut facts: Facts) -> Scalar {
+    if let Some(Domain::Values(values)) = &mut facts.domain {
+        values.iter_mut().for_each(|v| v.truncate(v.trim_end_matches(' ').len()));
+        values.dedup();
+    }
+    Scalar::of(Node::Cast(Box::new(column)), facts)
+}
+
+/// Whether a scalar is the value of a `char(n)`.
+pub(super) fn is_padded(x: &Scalar) -> bool {
+    matches!(&x.node, Node::Cast(stored) if stored.facts.ty == SqlType::Bpchar && matches!(stored.node, Node::Column { .. }))
 }
 
 /// A constant, as the type of what it meets where it is a string.

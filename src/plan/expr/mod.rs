@@ -205,6 +205,10 @@ fn number(e: &Expr, env: &dyn Columns, pos: Pos) -> Result<Scalar> {
 /// Lowers `e` where it meets `other`: a string constant takes the other's type.
 fn lower_like(e: &Expr, other: &Scalar, env: &dyn Columns) -> Result<Scalar> {
     match &e.kind {
+        // Beside a char(n) a constant is one, too: blanks at its end count for nothing.
+        ExprKind::Literal(Literal::String(s)) if leaves::is_padded(other) => {
+            literal(&Literal::String(s.trim_end_matches(' ').to_owned()), Some(&SqlType::Text), e.pos)
+        }
         ExprKind::Literal(l) => literal(l, Some(&other.facts.ty), e.pos),
         _ => lower(e, env),
     }

@@ -1,6 +1,7 @@
 //! Patterns over texts, within a bound on their cost.
 
 use super::facts::Facts;
+use super::leaves::is_padded;
 use super::print::{Print, string};
 use super::refusal::{Result, refused};
 use super::scalar::{Param, Scalar};
@@ -44,6 +45,10 @@ pub(super) fn like(
     }
     if ends_in_escape(pattern, escape) {
         return refused(Value::Escape, pos);
+    }
+    // PostgreSQL looks at the blanks, too, which are in front of no pattern's end but one of %.
+    if is_padded(&x) && !pattern.ends_with('%') {
+        return refused(Value::LikePadded, pos);
     }
     let param =
         Param::Pattern { pattern: pattern.to_owned(), escape: escape.map(str::to_owned), insensitive };

@@ -334,6 +334,18 @@ pub(super) fn bounded_constant(x: Scalar, pos: Pos) -> Result<Scalar> {
     }
 }
 
+/// The least and the greatest value of a field. The parts of a minute end a microsecond before the next one, or tools' bins of five
+/// seconds would have a thirteenth.
+fn field_ends((field, lo, hi, _): &(&str, i64, i64, bool)) -> Interval {
+    let digits = match *field {
+        "second" => 6,
+        "milliseconds" => 3,
+        "microseconds" => 0,
+        _ => return Interval::new(*lo, *hi),
+    };
+    Interval::new(BigDecimal::from(*lo), BigDecimal::from(*hi) - BigDecimal::new(1.into(), digits))
+}
+
 /// Where a field of the times of an interval lies, in local time. The last time of day is 24:00.
 fn field_span(field: &str, ty: &SqlType, of: &Interval) -> Interval {
     match (ty, field) {
@@ -341,7 +353,7 @@ fn field_span(field: &str, ty: &SqlType, of: &Interval) -> Interval {
         (SqlType::Time, "epoch") => return Interval::new(0, 86_400),
         (SqlType::Time, _) => {
             let field = FIELDS.iter().find(|(f, ..)| *f == field);
-            return field.map_or_else(Interval::default, |(_, lo, hi, _)| Interval::new(*lo, *hi));
+            return field.map_or_else(Interval::default, field_ends);
         }
         _ => {}
     }
@@ -379,10 +391,7 @@ fn field_span(field: &str, ty: &SqlType, of: &Interval) -> Interval {
             let seconds = |t: i64| BigDecimal::new(t.into(), 6) + BigDecimal::from(946_684_800);
             Interval::new(seconds(lo), seconds(hi))
         }
-        _ => match FIELDS.iter().find(|(f, ..)| *f == field) {
-            Some((_, lo, hi, _)) => Interval::new(*lo, *hi),
-            None => Interval::default(),
-        },
+        _ => FIELDS.iter().find(|(f, ..)| *f == field).map_or_else(Interval::default, field_ends),
     }
 }
 

@@ -160,6 +160,39 @@ impl Number {
         Self { value: self.value.times(factor), terms: self.slopes(factor), ratio, range: None, root: None }
     }
 
+    /// The number as if nothing were cut where nobody knows how much is.
+    fn where_known(&self) -> Self {
+        let known = |t: &Term| Term {
+            cut: Cut { below: t.cut.below.or_nothing(), above: t.cut.above.or_nothing() },
+            ..t.clone()
+        };
+        let of = |r: &Ratio| Box::new(Ratio { over: r.over.where_known(), under: r.under.where_known() });
+        Self {
+            terms: self.terms.iter().map(known).collect(),
+            ratio: self.ratio.as_deref().map(of),
+            root: self.root.as_deref().map(|root| Box::new(root.where_known())),
+            ..self.clone()
+        }
+    }
+
+    /// Text of whether it says nothing: its interval is wider than it is, or than half of all that it can be (a year of birth is large, and
+    /// its range is not). Where nobody knows what bounds cut, noise alone decides.
+    pub fn says_nothing(&self, quantile: Quantile) -> String {
+        let known = self.where_known();
+        let [low, high] = [Reach::Low, Reach::High].map(|what| reached(what, &known, quantile).text());
+        let most = match &self.range {
+            Some(Range { low: least, high: most, .. }) if least.is_finite() && most.is_finite() => {
+                format!(
+                    "LEAST(pg_catalog.abs({}), {})",
+                    self.value.text(),
+                    Real::Known((most - least) / 2.0).text()
+                )
+            }
+            _ => format!("pg_catalog.abs({})", self.value.text()),
+        };
+        format!("COALESCE({high} - {low} > {most}, true)")
+    }
+
     /// The sum.
     pub fn plus(&self, other: &Self) -> Self {
         let terms = merged(self.terms.clone(), other.terms.clone());
@@ -201,6 +234,17 @@ impl Number {
         let terms = merged(over.slopes(&part), under.slopes(&value.negated().times(&part)));
         let ratio = linear.then(|| Box::new(Ratio { over, under }));
         Self { value, terms, ratio, range: None, root: None }
+    }
+}
+
+impl Real {
+    /// The number, or 0 where nobody knows it.
+    fn or_nothing(&self) -> Self {
+        match self {
+            Self::Known(a) if a.is_nan() => Self::Known(0.0),
+            Self::Known(_) => self.clone(),
+            Self::Text(t) => Self::Text(format!("COALESCE({t}, 0)")),
+        }
     }
 }
 

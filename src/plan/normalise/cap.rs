@@ -170,7 +170,8 @@ impl Cap {
         }
         let used: Vec<usize> = used.into_iter().collect();
         let untold = used.iter().filter_map(|i| t.columns.get(*i)).find(|c| {
-            matches!(c.ty, SqlType::Other { .. } | SqlType::Bpchar) || c.ty.is_text() && !c.deterministic
+            matches!(c.ty, SqlType::Other { .. })
+                || (c.ty.is_text() || c.ty == SqlType::Bpchar) && !c.deterministic
         });
         if let Some(c) = untold {
             return Err(Join::Unnarrowed(Some((t.name.clone(), c.name.clone()))).at(None));

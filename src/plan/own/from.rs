@@ -109,7 +109,7 @@ impl Relation<'_, Reading> {
         let right = self.from(right, at_right)?;
         let mut conditions = Vec::new();
         if let Some(on) = on {
-            let on = self.scans.expand(on)?;
+            let on = self.scans.without_null(self.scans.expand(on)?);
             // The ON of inner joins is as good as WHERE, where conditions may hold subqueries.
             match kind == JoinKind::Inner && !by_rule_8 && !at.nullable {
                 true => {

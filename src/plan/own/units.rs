@@ -17,7 +17,7 @@ use crate::expr::truth;
 use crate::expr::{Node, Scalar, lower};
 use crate::invariant::Invariant;
 use crate::refusals::Refusal;
-use crate::syntax::conditions::{conjuncts, only_of};
+use crate::syntax::conditions::{conjuncts, null_safe, only_of};
 use policy::Privacy;
 use sql::ast::*;
 
@@ -206,6 +206,35 @@ impl Scans<'_> {
         let (l, r) = self.scope.uncharged(|| (lower(left, self), lower(right, self)));
         let (l, r) = (l.ok()?, r.ok()?);
         (l.canonical() && r.canonical() && compared_exactly(l.ty(), r.ty())).then_some(pair)
+    }
+
+    /// A condition in which sides that are equal, or both NULL, are equal where one of them is never NULL: tools join so whatever they
+    /// join by.
+    pub(crate) fn without_null(&self, e: Expr) -> Expr {
+        let found = |e: &Expr| {
+            let (left, right) = null_safe(e)?;
+            let is_there = |e: &Expr| {
+                self.scope
+                    .uncharged(|| lower(e, self))
+                    .is_ok_and(|x| !x.nullable() && !matches!(x.node(), Node::Null))
+            };
+            let equal = ExprKind::Binary {
+                op: BinaryOp::Eq,
+                left: Box::new(left.clone()),
+                right: Box::new(right.clone()),
+            };
+            (is_there(left) || is_there(right)).then(|| Expr::new(equal, e.pos))
+        };
+        match e.kind {
+            ExprKind::Binary { op: BinaryOp::And, left, right } => {
+                let (left, right) = (Box::new(self.without_null(*left)), Box::new(self.without_null(*right)));
+                Expr { kind: ExprKind::Binary { op: BinaryOp::And, left, right }, pos: e.pos }
+            }
+            kind => {
+                let e = Expr { kind, pos: e.pos };
+                found(&e).unwrap_or(e)
+            }
+        }
     }
 
     /// Refuses private parts whose units are not known to be equal. `parts`: the scans of each; `borrows`: the paths

@@ -32,6 +32,7 @@ pub(crate) fn of(statement: &Statement, cut: Cut, settings: &Settings) -> Result
         noise,
         accuracy: None,
         rounded: BTreeSet::new(),
+        unsure: None,
         tables,
         question: None,
         free: None,

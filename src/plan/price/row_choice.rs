@@ -126,6 +126,7 @@ pub fn of(
         charge: None,
         accuracy: None,
         rounded: BTreeSet::new(),
+        unsure: None,
         ..plan.clone()
     };
     Ok(Ok(RowChoice { plan, bounds }))

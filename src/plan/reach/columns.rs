@@ -1,10 +1,10 @@
 //! The columns that an interval needs: beside each released number of the outermost SELECT, where `noisegate.intervals` asks
 //! for it; and in queries in FROM the variances of what the others compute with. Numbers that `noisegate.round` shows to the
-//! digit that their interval supports need the latter, too.
+//! digit that their interval supports, or `noisegate.unsure` as NULL, need the latter, too.
 
-use super::{Queries, Uncertain};
+use super::{Queries, Uncertain, judged};
 use crate::refusals::interval::Interval;
-use crate::{Free, Plan};
+use crate::{Free, Plan, Settings};
 use answer::ClientError;
 use schema::SqlType;
 use sql::ast::*;
@@ -85,7 +85,7 @@ fn nothing() -> ExprKind {
 }
 
 /// Makes a plan ready for the intervals that its statement asks for, and for those of its columns. `confidence`: in millionths.
-/// `round`: numbers are shown to the digit that their intervals support.
+/// `settings` say how numbers are shown.
 ///
 /// # Errors
 /// The statement asks for one that nobody knows.
@@ -93,7 +93,7 @@ pub fn prepare(
     plan: &mut Plan,
     beside: &Beside,
     confidence: u32,
-    round: bool,
+    settings: &Settings,
 ) -> Result<Intervals, ClientError> {
     let mut asked = false;
     plan.statement.query.each_expr(&mut |e| {
@@ -114,10 +114,13 @@ pub fn prepare(
     if plan.free != Some(Free::NoRows) {
         intervals.put(&mut plan.statement.query);
     }
-    if round && has_noise(plan) {
+    if settings.round && has_noise(plan) {
         plan.rounded = numbers(plan).into_iter().collect();
     }
-    if !asked && intervals.beside.is_empty() && plan.rounded.is_empty() {
+    if settings.null_unsure && has_noise(plan) {
+        plan.unsure = Some(judged::of(plan));
+    }
+    if !asked && intervals.beside.is_empty() && !plan.shown_by_intervals() {
         return Ok(intervals);
     }
     let wanted = wanted(plan)?;
@@ -165,7 +168,7 @@ fn wanted(plan: &Plan) -> Result<BTreeSet<(SelectId, usize)>, ClientError> {
     let queries = Queries::of(plan);
     let mut found = Found { queries: &queries, wanted: BTreeSet::new(), plan };
     found.query(&plan.statement.query)?;
-    found.rounded()?;
+    found.shown()?;
     for stage in &plan.stages {
         if stage.query.expressions().any(|e| matches!(e.kind, ExprKind::Reach { .. })) {
             return Err(Interval::Stage.at(None).into());
@@ -181,12 +184,16 @@ struct Found<'q, 'p> {
 }
 
 impl<'p> Found<'_, 'p> {
-    /// What the digits of items that are rounded follow from.
-    fn rounded(&mut self) -> Result<(), ClientError> {
+    /// What it follows from how items are shown.
+    fn shown(&mut self) -> Result<(), ClientError> {
         let Body::Select(select) = &self.plan.statement.query.body else { return Ok(()) };
         let place = self.queries.place(select);
-        let items = self.plan.rounded.iter().filter_map(|i| select.items.get(*i));
-        for item in items.filter(|item| self.queries.end(Reach::Low, &item.expr, place).is_none()) {
+        let judged = self.plan.unsure.iter().flat_map(|unsure| &unsure.judged);
+        let items = self.plan.rounded.iter().chain(judged).filter_map(|i| select.items.get(*i));
+        let by_rank = |e: &Expr| {
+            self.queries.end(Reach::Low, e, place).is_some() || self.queries.count_beside(e, place).is_some()
+        };
+        for item in items.filter(|item| !by_rank(&item.expr)).collect::<Vec<_>>() {
             let of = self.queries.follow(&item.expr, place)?;
             self.columns(&of)?;
         }

@@ -12,6 +12,7 @@
 
 pub mod columns;
 pub mod half_width;
+pub mod judged;
 mod sets;
 mod uncertain;
 
@@ -185,6 +186,12 @@ impl<'p> Queries<'p> {
                     _ => lost(Unfollowed::Rounding, e.pos),
                 }
             }
+            ExprKind::Call { name: "coalesce", args } => match args.as_slice() {
+                [x, others @ ..] if others.iter().all(|o| matches!(one(o), Ok(Uncertain::Exact(_)))) => {
+                    self.same(e, x, place)
+                }
+                _ => self.exact(e, place, Unfollowed::Computed),
+            },
             ExprKind::Call { name: "nullif", args } => match args.as_slice() {
                 [x, other] if matches!(one(other), Ok(Uncertain::Exact(_))) => self.same(e, x, place),
                 _ => lost(Unfollowed::NullIf, e.pos),

@@ -73,6 +73,8 @@ pub(crate) enum Value {
     Sides,
     /// A comparison of texts that are padded.
     Padded,
+    /// A pattern that does not end in %, over a `char(n)`.
+    LikePadded,
     /// A comparison of texts that are equal in several spellings.
     Spelled,
     /// A cast between these types.

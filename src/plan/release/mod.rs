@@ -9,6 +9,7 @@ mod light;
 mod model;
 mod outline;
 pub mod ranking;
+mod ranks;
 mod rounds;
 mod values;
 

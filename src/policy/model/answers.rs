@@ -11,4 +11,6 @@ pub struct Answers {
     pub round: bool,
     /// Reads of private rows end at a multiple of this time after they began.
     pub quantum: Option<Duration>,
+    /// Values that say nothing are NULL, unless a session says otherwise.
+    pub null_unsure: bool,
 }

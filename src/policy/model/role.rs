@@ -9,6 +9,10 @@ pub struct Role {
     pub mode: Mode,
     /// Whether its sessions begin with `noisegate.notices = on`.
     pub notices: bool,
+    /// Whether they begin with `noisegate.intervals = on`.
+    pub intervals: bool,
+    /// Whether they begin with `noisegate.unsure = null`, where it says so.
+    pub null_unsure: Option<bool>,
 }
 
 /// Treatment of a statement over private tables.

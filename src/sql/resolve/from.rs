@@ -62,10 +62,7 @@ impl Resolver<'_> {
                 .collect::<Result<_>>()?,
             sp::JoinConstraint::Natural => {
                 let names = |s: &Scope| -> Vec<String> {
-                    s.star(&self.bindings)
-                        .iter()
-                        .filter_map(|(b, c)| self.bindings.get(*b)?.columns.get(*c).cloned())
-                        .collect()
+                    s.star(&self.bindings, pos).into_iter().map(|(_, name)| name).collect()
                 };
                 let theirs = names(&right);
                 names(left).into_iter().filter(|n| theirs.contains(n)).collect()
@@ -79,32 +76,29 @@ impl Resolver<'_> {
                 let m = format!("column \"{name}\" specified in USING clause does not exist on both sides");
                 return Err(ClientError::new(SqlState::UNDEFINED_COLUMN, m).at(pos));
             };
-            if kind == JoinKind::Full {
-                return Err(self
-                    .unsupported("USING and NATURAL in a FULL JOIN", pos)
-                    .hint("Write ON a.x = b.x."));
-            }
             equal.push((name, l, r));
         }
         left.join(right, &self.bindings, pos)?;
         let mut on: Option<Expr> = None;
         for (name, l, r) in equal {
-            if let (
-                ExprKind::Column { binding: lb, column: lc },
-                ExprKind::Column { binding: rb, column: rc },
-            ) = (&l, &r)
-            {
-                let (l, r) = ((*lb, *lc), (*rb, *rc));
-                let (shown, hidden) = if kind == JoinKind::Right { (r, l) } else { (l, r) };
-                let mut all_hidden = vec![hidden];
-                left.merged.retain(|m| {
-                    if m.name == name {
-                        all_hidden.extend(m.hidden.iter().copied());
-                    }
-                    m.name != name
-                });
-                left.merged.push(Merged { name, shown, hidden: all_hidden });
-            }
+            let columns = |e: &ExprKind| match e {
+                ExprKind::Column { binding, column } => vec![(*binding, *column)],
+                // Merged by a FULL JOIN before.
+                ExprKind::Call { args, .. } => args.iter().filter_map(Expr::column).collect(),
+                _ => Vec::new(),
+            };
+            let (shown, mut hidden) = match kind {
+                JoinKind::Full => ([columns(&l), columns(&r)].concat(), Vec::new()),
+                JoinKind::Right => (columns(&r), columns(&l)),
+                _ => (columns(&l), columns(&r)),
+            };
+            left.merged.retain(|m| {
+                if m.name == name {
+                    hidden.extend(m.hidden.iter().copied());
+                }
+                m.name != name
+            });
+            left.merged.push(Merged { name, shown, hidden });
             let (left, right) = (Box::new(Expr::new(l, pos)), Box::new(Expr::new(r, pos)));
             let equal = Expr::new(ExprKind::Binary { op: BinaryOp::Eq, left, right }, pos);
             on = Some(match on {
@@ -196,7 +190,7 @@ impl Resolver<'_> {
             sp::TableFactor::NestedJoin { table_with_joins, alias: Some(alias) } => {
                 let (from, scope) = self.table_with_joins(table_with_joins, before)?;
                 let mut items = Vec::new();
-                self.star(scope.star(&self.bindings), pos, &mut items)?;
+                self.star(scope.star(&self.bindings, pos), pos, &mut items)?;
                 let names = items.iter().map(|i| i.name.clone()).collect();
                 let columns = self.alias_columns(alias, names, pos)?;
                 let select = Select { id: self.select_id(), from: vec![from], ..Select::of(items, pos) };

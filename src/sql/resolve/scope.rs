@@ -1,6 +1,6 @@
 //! Scopes: which names are visible where.
 
-use crate::ast::{BindingId, Bindings, ExprKind, Pos};
+use crate::ast::{BindingId, Bindings, Expr, ExprKind, Pos};
 use answer::{ClientError, SqlState};
 
 /// Names that one SELECT sees in its FROM.
@@ -17,24 +17,28 @@ pub struct Scope {
 pub struct Merged {
     /// Name of the column.
     pub name: String,
-    /// The column that the plain name stands for.
-    pub shown: (BindingId, usize),
+    /// The column that the plain name stands for; of a FULL JOIN several, of which the first is shown that is not NULL.
+    pub shown: Vec<(BindingId, usize)>,
     /// Columns that the plain name does not stand for.
     pub hidden: Vec<(BindingId, usize)>,
 }
 
-impl Scope {
-    /// Columns with this name, those hidden by USING left out.
-    fn matches(&self, all: &Bindings, name: &str) -> Vec<(BindingId, usize)> {
-        if let Some(m) = self.merged.iter().rev().find(|m| m.name == name) {
-            let mut found = vec![m.shown];
-            found
-                .extend(self.plain(all, name).into_iter().filter(|c| *c != m.shown && !m.hidden.contains(c)));
-            return found;
+impl Merged {
+    /// What the plain name stands for.
+    pub fn value(&self, pos: Pos) -> ExprKind {
+        let of =
+            |(binding, column): &(BindingId, usize)| ExprKind::Column { binding: *binding, column: *column };
+        match self.shown.as_slice() {
+            [one] => of(one),
+            several => {
+                let args = several.iter().map(|c| Expr::new(of(c), pos)).collect();
+                ExprKind::Call { name: "coalesce", args }
+            }
         }
-        self.plain(all, name)
     }
+}
 
+impl Scope {
     fn plain(&self, all: &Bindings, name: &str) -> Vec<(BindingId, usize)> {
         let mut found = Vec::new();
         for b in &self.bindings {
@@ -46,9 +50,15 @@ impl Scope {
 
     /// The column that an unqualified name stands for.
     pub fn column(&self, all: &Bindings, name: &str, pos: Pos) -> Result<Option<ExprKind>, ClientError> {
-        match self.matches(all, name).as_slice() {
-            [] => Ok(None),
-            [(binding, column)] => Ok(Some(ExprKind::Column { binding: *binding, column: *column })),
+        let merged = self.merged.iter().rev().find(|m| m.name == name);
+        let is_merged =
+            |c: &(BindingId, usize)| merged.is_some_and(|m| m.shown.contains(c) || m.hidden.contains(c));
+        let mut others = self.plain(all, name);
+        others.retain(|c| !is_merged(c));
+        match (merged, others.as_slice()) {
+            (None, []) => Ok(None),
+            (None, [(binding, column)]) => Ok(Some(ExprKind::Column { binding: *binding, column: *column })),
+            (Some(merged), []) => Ok(Some(merged.value(pos))),
             _ => Err(ClientError::new(
                 SqlState::AMBIGUOUS_COLUMN,
                 format!("column reference \"{name}\" is ambiguous"),
@@ -63,17 +73,14 @@ impl Scope {
         self.bindings.iter().copied().find(|b| all.get(*b).is_some_and(|b| b.name == name))
     }
 
-    /// Columns of `*`: merged columns once and first, then every other column.
-    pub fn star(&self, all: &Bindings) -> Vec<(BindingId, usize)> {
-        let mut out: Vec<(BindingId, usize)> = self.merged.iter().map(|m| m.shown).collect();
+    /// Columns of `*`, and their names: merged columns once and first, then every other column.
+    pub fn star(&self, all: &Bindings, pos: Pos) -> Vec<(ExprKind, String)> {
+        let mut out: Vec<_> = self.merged.iter().map(|m| (m.value(pos), m.name.clone())).collect();
+        let is_merged =
+            |c: &(BindingId, usize)| self.merged.iter().any(|m| m.shown.contains(c) || m.hidden.contains(c));
         for b in &self.bindings {
-            let n = all.get(*b).map_or(0, |b| b.columns.len());
-            for i in 0..n {
-                let column = (*b, i);
-                if !out.contains(&column) && !self.merged.iter().any(|m| m.hidden.contains(&column)) {
-                    out.push(column);
-                }
-            }
+            let own = columns_of(all, *b).filter(|(column, _)| !is_merged(&(*b, *column)));
+            out.extend(own.map(|(column, name)| (ExprKind::Column { binding: *b, column }, name)));
         }
         out
     }
@@ -101,4 +108,10 @@ impl Scope {
         self.merged.extend(other.merged);
         Ok(())
     }
+}
+
+/// The places and names of a relation's columns.
+pub fn columns_of(all: &Bindings, binding: BindingId) -> impl Iterator<Item = (usize, String)> + use<> {
+    let columns = all.get(binding).map(|b| b.columns.clone()).unwrap_or_default();
+    columns.into_iter().enumerate()
 }

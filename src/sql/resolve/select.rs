@@ -1,6 +1,6 @@
 //! Resolution of a SELECT: its list, GROUP BY, and the clauses around them.
 
-use super::scope::Scope;
+use super::scope::{Scope, columns_of};
 use super::{Resolver, Result};
 use crate::ast::*;
 use crate::names::{fold, parts};
@@ -106,7 +106,11 @@ impl Resolver<'_> {
         match item {
             sp::SelectItem::UnnamedExpr(e) => {
                 let expr = self.expr(e)?;
-                let name = output_name(&expr, &self.bindings);
+                let name = match (e, &expr.kind) {
+                    // Merged by a FULL JOIN, it has its own name.
+                    (sp::Expr::Identifier(ident), ExprKind::Call { name: "coalesce", .. }) => fold(ident),
+                    _ => output_name(&expr, &self.bindings),
+                };
                 out.push(Item { expr, name });
             }
             sp::SelectItem::ExprWithAlias { expr, alias } => {
@@ -114,7 +118,7 @@ impl Resolver<'_> {
             }
             sp::SelectItem::Wildcard(options) => {
                 let pos = self.lines.position(options.wildcard_token.0.span.start);
-                let columns = self.scopes.last().map(|s| s.star(&self.bindings)).unwrap_or_default();
+                let columns = self.scopes.last().map(|s| s.star(&self.bindings, pos)).unwrap_or_default();
                 if self.scopes.last().is_none_or(|s| s.bindings.is_empty()) {
                     let m = "SELECT * with no tables specified is not valid";
                     return Err(ClientError::new(SqlState::SYNTAX_ERROR, m).at(pos));
@@ -134,8 +138,8 @@ impl Resolver<'_> {
                     let m = format!("missing FROM-clause entry for table \"{wanted}\"");
                     return Err(ClientError::new(SqlState::UNDEFINED_TABLE, m).at(pos));
                 };
-                let n = self.bindings.get(b).map_or(0, |b| b.columns.len());
-                self.star((0..n).map(|i| (b, i)).collect(), pos, out)?;
+                let column = |(column, name)| (ExprKind::Column { binding: b, column }, name);
+                self.star(columns_of(&self.bindings, b).map(column).collect(), pos, out)?;
             }
             _ => return Err(self.unsupported("this form of a select item", None)),
         }
@@ -144,15 +148,13 @@ impl Resolver<'_> {
 
     pub(super) fn star(
         &mut self,
-        columns: Vec<(BindingId, usize)>,
+        columns: Vec<(ExprKind, String)>,
         pos: Pos,
         out: &mut Vec<Item>,
     ) -> Result<()> {
-        for (binding, column) in columns {
+        for (kind, name) in columns {
             self.count_node()?;
-            let expr = Expr::new(ExprKind::Column { binding, column }, pos);
-            let name = output_name(&expr, &self.bindings);
-            out.push(Item { expr, name });
+            out.push(Item { expr: Expr::new(kind, pos), name });
         }
         Ok(())
     }

@@ -281,6 +281,7 @@ mod tests {
             (NoisegateSetting::Mechanism, "Gaussian", "gaussian"),
             (NoisegateSetting::Intervals, "TRUE", "on"),
             (NoisegateSetting::Confidence, "0.990", "0.99"),
+            (NoisegateSetting::Unsure, "NULL", "null"),
             (NoisegateSetting::Accuracy, "50.0", "50"),
             (NoisegateSetting::Accuracy, "OFF", "off"),
             (NoisegateSetting::Accuracy, "2.0%", "2 %"),
@@ -300,6 +301,7 @@ mod tests {
             (NoisegateSetting::Mechanism, "none"),
             (NoisegateSetting::Notices, "maybe"),
             (NoisegateSetting::Intervals, "95"),
+            (NoisegateSetting::Unsure, "on"),
             (NoisegateSetting::Confidence, "95"),
             (NoisegateSetting::Accuracy, "0"),
             (NoisegateSetting::Accuracy, "200 %"),
@@ -320,7 +322,8 @@ mod tests {
         for own in NoisegateSetting::ALL.iter().copied() {
             let first = own.default(&usual);
             let other = |text: &&str| own.judge(text).is_ok_and(|kept| kept != first);
-            let value = ["on", "off", "auto", "laplace", "7", "0.75", "0.0001", "x"].into_iter().find(other);
+            let value =
+                ["on", "off", "auto", "null", "laplace", "7", "0.75", "0.0001", "x"].into_iter().find(other);
             let value = own.judge(value.unwrap()).unwrap();
             let mut session = SessionSettings::default();
             session.set(own.name(), Some(value), false).unwrap();

@@ -242,6 +242,19 @@ settings! {
         meaning: "whether numbers with noise are shown without the digits that their 95 % interval says nothing of: see \
                   [how far to trust a number](#how-far-to-trust-a-number)",
     };
+    /// Whether values that say nothing are shown.
+    Unsure = Entry {
+        name: "noisegate.unsure",
+        takes: Takes::Word(&["keep", "null"]),
+        first: First::Policy("answers.unsure", |policy| if policy.null_unsure { "null" } else { "keep" }.into()),
+        read: Read::Plan(|own, plan| {
+            plan.null_unsure = own.get(NoisegateSetting::Unsure.name()).map_or(plan.null_unsure, |word| word == "null");
+        }),
+        description: "Whether values with noise that say nothing are shown: keep; null shows NULL for numbers whose 95 % interval is wider \
+                      than they are.",
+        meaning: "what becomes of numbers whose 95 % interval is wider than they are: see \
+                  [values that say nothing](#values-that-say-nothing)",
+    };
     /// The stream that is asked.
     Stream = Entry {
         name: "noisegate.stream",

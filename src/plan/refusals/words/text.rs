@@ -9,8 +9,7 @@ const COMPARE: &str = "Compare with = or IN.";
 impl Text {
     pub(super) fn words(self) -> ClientError {
         match self {
-            Self::Other => mismatch("a function of text needs text")
-                .hint("Only texts are taken: character(n) columns and other types are not."),
+            Self::Other => mismatch("a function of text needs text").hint("Only texts are taken."),
             Self::Spelled => {
                 unsupported("a function of text with a nondeterministic collation").hint(COMPARE)
             }

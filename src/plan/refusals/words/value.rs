@@ -66,6 +66,8 @@ impl Value {
             Self::Truth => mismatch("argument must be of type boolean"),
             Self::Compared => unsupported("a comparison of this type"),
             Self::Sides => mismatch("the two sides of the comparison have types that do not fit"),
+            Self::LikePadded => unsupported("LIKE of a character(n) column with a pattern that does not end in %")
+                .hint("PostgreSQL looks at the blanks at its end, too: write rtrim(x) LIKE 'pattern', or 'pattern%'."),
             Self::Padded => unsupported("a comparison of two character(n) columns")
                 .hint("Ask the owner for a text column."),
             Self::Spelled => {
