@@ -94,17 +94,7 @@ impl Citus {
         let name = format!("spread_{}", NEXT.fetch_add(1, Ordering::Relaxed));
         let (fetch, finish) = (format!("{name}_fetch"), format!("{name}_finish"));
         for node in self.nodes() {
-            let admin = connect(&node.superuser_url("postgres")).await;
-            for sql in [
-                format!("CREATE DATABASE {name}"),
-                format!("REVOKE ALL ON DATABASE {name} FROM PUBLIC"),
-                format!("CREATE ROLE {fetch} LOGIN CONNECTION LIMIT 100 PASSWORD '{LOGIN_PASSWORD}'"),
-                format!("CREATE ROLE {finish} LOGIN CONNECTION LIMIT 100 PASSWORD '{LOGIN_PASSWORD}'"),
-                format!("ALTER ROLE {finish} SET temp_file_limit = '4GB'"),
-                format!("GRANT CONNECT ON DATABASE {name} TO {fetch}, {finish}"),
-            ] {
-                admin.batch_execute(&sql).await.unwrap_or_else(|e| panic!("{sql}: {e:?}"));
-            }
+            support::make_database(&node.superuser_url("postgres"), &name).await;
             let own = connect(&node.superuser_url(&name)).await;
             own.batch_execute("CREATE EXTENSION citus").await.unwrap();
         }

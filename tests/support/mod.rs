@@ -113,23 +113,28 @@ pub async fn database(setup_sql: &str) -> TestDb {
     database_in(cluster, setup_sql).await
 }
 
+/// Makes a database of this name and its two logins, as superuser.
+pub async fn make_database(superuser_url: &str, name: &str) {
+    let admin = connect(superuser_url).await;
+    for sql in [
+        format!("CREATE DATABASE {name}"),
+        format!("REVOKE ALL ON DATABASE {name} FROM PUBLIC"),
+        format!("CREATE ROLE {name}_fetch LOGIN CONNECTION LIMIT 1000 PASSWORD '{LOGIN_PASSWORD}'"),
+        format!("CREATE ROLE {name}_finish LOGIN CONNECTION LIMIT 1000 PASSWORD '{LOGIN_PASSWORD}'"),
+        format!("ALTER ROLE {name}_finish SET temp_file_limit = '4GB'"),
+        format!("GRANT CONNECT ON DATABASE {name} TO {name}_fetch, {name}_finish"),
+    ] {
+        admin.batch_execute(&sql).await.unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+    }
+}
+
 /// [`database`], in another server than the one that all tests share.
 pub async fn database_in(cluster: &Cluster, setup_sql: &str) -> TestDb {
     static NEXT: AtomicUsize = AtomicUsize::new(1);
     let name = format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed));
     let (fetch, finish) = (format!("{name}_fetch"), format!("{name}_finish"));
     let password = LOGIN_PASSWORD;
-    let admin = connect(&cluster.superuser_url("postgres")).await;
-    for sql in [
-        format!("CREATE DATABASE {name}"),
-        format!("REVOKE ALL ON DATABASE {name} FROM PUBLIC"),
-        format!("CREATE ROLE {fetch} LOGIN CONNECTION LIMIT 1000 PASSWORD '{password}'"),
-        format!("CREATE ROLE {finish} LOGIN CONNECTION LIMIT 1000 PASSWORD '{password}'"),
-        format!("ALTER ROLE {finish} SET temp_file_limit = '4GB'"),
-        format!("GRANT CONNECT ON DATABASE {name} TO {fetch}, {finish}"),
-    ] {
-        admin.batch_execute(&sql).await.unwrap_or_else(|e| panic!("{sql}: {e:?}"));
-    }
+    make_database(&cluster.superuser_url("postgres"), &name).await;
     let db = TestDb {
         superuser_url: cluster.superuser_url(&name),
         fetch_url: cluster.url(&fetch, password, &name),
