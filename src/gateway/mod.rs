@@ -36,7 +36,7 @@ pub use serve::startup::{Checked, OpenError};
 pub use session::statement::{Portal, Statement, Watched};
 pub use session::{Session, settings};
 pub use tell::help;
-pub use way::report::Analyser;
+pub use way::report::{Analyser, signed};
 
 use crate::beside::off_sockets;
 use answer::{ClientError, Description, Notice, Outcome, Values};

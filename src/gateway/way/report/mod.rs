@@ -15,7 +15,7 @@ mod stored;
 mod tuples;
 
 pub use analyser::Analyser;
-pub use persons::{ToldApart, secrets};
+pub use persons::{ToldApart, secrets, signed};
 
 use crate::gateway::Session;
 use crate::gateway::session::ask::Ask;
