@@ -27,6 +27,18 @@ impl Adapter {
     }
 }
 
+/// A failure before a statement runs, for the record and, as far as it may be told, for the client. `step` is what failed, and
+/// `class` the statement's kind.
+fn failed(
+    session: &mut gateway::Session,
+    (step, class): (&'static str, &str),
+    text: Arc<str>,
+    error: ClientError,
+) -> ClientError {
+    journal::failed(&session.record(), session.recorded(step, text.clone()), &error);
+    session.told(class, &text, error)
+}
+
 impl Service for Adapter {
     type Session = gateway::Session;
 
@@ -104,7 +116,7 @@ impl Session for gateway::Session {
         let begun = Instant::now();
         let parsed = gateway::Session::parse(self, sql);
         self.prepared(Stage::Parse, begun.elapsed());
-        parsed.inspect_err(|e| journal::failed(&self.record(), self.recorded("unparsed", sql.into()), e))
+        parsed.map_err(|e| failed(self, ("unparsed", "unparsed"), sql.into(), e))
     }
 
     fn control(&self, statement: &Self::Statement) -> Option<Control> {
@@ -124,7 +136,8 @@ impl Session for gateway::Session {
         statement: Self::Statement,
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
-        let record = Record::begin(&self.record(), self.recorded(statement.class(), statement.text()));
+        let (class, text) = (statement.class(), statement.text());
+        let record = Record::begin(&self.record(), self.recorded(class, text.clone()));
         let Watched { brief, shape } = statement.watched();
         let beside = Beside::of(self.user(), brief, Step::Run);
         let under_way = self.under_way(shape, beside.was_brief());
@@ -132,7 +145,7 @@ impl Session for gateway::Session {
         let run = beside.work(run);
         let outcome = record.follow(crashes::watched(under_way, run)).await;
         notices.retain(|n| self.is_wanted(n));
-        outcome
+        outcome.map_err(|e| self.told(class, &text, e))
     }
 
     async fn describe(
@@ -148,8 +161,7 @@ impl Session for gateway::Session {
         let described = beside.work(described);
         let described = crashes::held(under_way, described).await;
         self.prepared(Stage::Plan, begun.elapsed());
-        described
-            .inspect_err(|e| journal::failed(&self.record(), self.recorded("parse", statement.text()), e))
+        described.map_err(|e| failed(self, ("parse", statement.class()), statement.text(), e))
     }
 
     async fn bind(
@@ -166,7 +178,7 @@ impl Session for gateway::Session {
         let bound = beside.work(bound);
         let bound = crashes::held(under_way, bound).await;
         self.prepared(Stage::Plan, begun.elapsed());
-        bound.inspect_err(|e| journal::failed(&self.record(), self.recorded("bind", statement.text()), e))
+        bound.map_err(|e| failed(self, ("bind", statement.class()), statement.text(), e))
     }
 
     async fn execute(
@@ -174,7 +186,8 @@ impl Session for gateway::Session {
         portal: Self::Portal,
         notices: &mut Vec<Notice>,
     ) -> Result<Outcome, ClientError> {
-        let record = Record::begin(&self.record(), self.recorded(portal.class(), portal.text()));
+        let (class, text) = (portal.class(), portal.text());
+        let record = Record::begin(&self.record(), self.recorded(class, text.clone()));
         let Watched { brief, shape } = portal.watched();
         let beside = Beside::of(self.user(), brief, Step::Execute);
         let under_way = self.under_way(shape, beside.was_brief());
@@ -182,17 +195,17 @@ impl Session for gateway::Session {
         let execute = beside.work(execute);
         let outcome = record.follow(crashes::watched(under_way, execute)).await;
         notices.retain(|n| self.is_wanted(n));
-        outcome
+        outcome.map_err(|e| self.told(class, &text, e))
     }
 
     fn copy_begin(&mut self, portal: Self::Portal, copy: answer::Copy) -> Result<usize, ClientError> {
         gateway::Session::copy_begin(self, &portal, copy)
-            .inspect_err(|e| journal::failed(&self.record(), self.recorded("insert", portal.text()), e))
+            .map_err(|e| failed(self, ("insert", portal.class()), portal.text(), e))
     }
 
     fn copy_data(&mut self, data: &[u8]) -> Result<(), ClientError> {
         gateway::Session::copy_data(self, data)
-            .inspect_err(|e| journal::failed(&self.record(), self.recorded("insert", "".into()), e))
+            .map_err(|e| failed(self, ("insert", "insert"), "".into(), e))
     }
 
     async fn copy_end(&mut self, notices: &mut Vec<Notice>) -> Result<u64, ClientError> {

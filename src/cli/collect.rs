@@ -4,8 +4,10 @@ pub mod describe;
 pub mod encode;
 pub mod key;
 pub mod open;
+pub mod persons;
 pub mod shuffle;
 
+use super::args::PolicyFile;
 use std::error::Error;
 
 /// Steps of answers that nobody shall see.
@@ -20,6 +22,12 @@ pub enum Command {
     Encode(encode::Args),
     /// Takes sealed reports, drops who wrote them and when, and puts out batches.
     Shuffle(shuffle::Args),
+    /// Makes the files in which it is kept how much each person has said, and adds relations that are new. None is overwritten.
+    #[command(after_help = "Example:\n  noisegate collect create --policy shop.toml")]
+    Create(PolicyFile),
+    /// Accepts limits of persons that were changed, and goes on where what they have said is lost: it counts as all that they may
+    /// say until their window ends.
+    Accept(persons::Accept),
     /// Opens a batch of sealed reports: randomised values come out, as CSV.
     Open(open::Args),
 }
@@ -31,6 +39,8 @@ pub async fn run(command: &Command) -> Result<(), Box<dyn Error>> {
         Command::Describe(args) => describe::run(args),
         Command::Encode(args) => encode::run(args),
         Command::Shuffle(args) => shuffle::run(args).await,
+        Command::Create(file) => persons::create(file),
+        Command::Accept(args) => persons::accept(args),
         Command::Open(args) => open::run(args),
     }
 }

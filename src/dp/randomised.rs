@@ -9,14 +9,16 @@
 
 mod digits;
 mod epsilon;
+mod layer;
 mod mean;
 mod oracle;
 mod response;
 mod sets;
 
+pub use layer::Layer;
 pub use mean::{Mean, MeanKind};
 pub use oracle::{Oracle, OracleKind, RandomiseError, Report};
-pub use response::{Change, RandomisedResponse};
+pub use response::{Change, RandomisedResponse, deviation};
 pub use sets::Sets;
 
 #[cfg(test)]

@@ -1,4 +1,9 @@
-//! SQLite files whose commits are on disk when they return.
+//! SQLite files whose commits are on disk when they return, and the rules that every book has (soundness rule 53): a mark outside
+//! of it, and a clock that only goes forward.
+
+mod mark;
+
+pub use mark::{Fault, Mark, Seen, Tip};
 
 use rusqlite::{Connection, OpenFlags, ffi};
 use std::path::Path;
@@ -53,6 +58,12 @@ pub fn version(connection: &Connection) -> rusqlite::Result<Option<i64>> {
     let version = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     Ok(Some(version).filter(|version| (*version, tables) != (0, 0)))
+}
+
+/// The moment by a book's own clock, which only goes forward: that of this machine's clock, or the last one in the book, where the
+/// machine's went back. What has ended by it has ended for good.
+pub fn forward<T: Ord>(clock: T, last: T) -> T {
+    clock.max(last)
 }
 
 fn connect(path: impl AsRef<Path>, access: OpenFlags) -> rusqlite::Result<Connection> {

@@ -36,7 +36,7 @@ pub use serve::startup::{Checked, OpenError};
 pub use session::statement::{Portal, Statement, Watched};
 pub use session::{Session, settings};
 pub use tell::help;
-pub use way::report::Analyser;
+pub use way::report::{Analyser, signed};
 
 use crate::beside::off_sockets;
 use answer::{ClientError, Description, Notice, Outcome, Values};
@@ -51,16 +51,18 @@ impl Session {
     /// Parses a message into its statements; what writes is refused here.
     pub fn parse(&mut self, sql: &str) -> Result<Vec<Statement>, ClientError> {
         self.follow()?;
-        if let Some(known) = self.gateway.known.parsed.get(sql) {
+        // What might be said is not remembered, and what others asked is not to be had by who reads nothing.
+        let confides = self.confides(sql);
+        if !confides && let Some(known) = self.gateway.known.parsed.get(sql) {
             return Ok(known);
         }
         let _under_way = self.under_way(self.shape(sql), false)?;
         let parsed = off_sockets(|| sql::parse::parse(sql, &self.gateway.policy.limits))?;
-        let collects = !self.gateway.policy.collects.is_empty();
-        let statements = parsed.into_iter().map(|p| Statement::of(p, collects));
+        let (collects, writes) = (!self.gateway.policy.collects.is_empty(), self.ask().writes());
+        let statements = parsed.into_iter().map(|p| Statement::of(p, collects, writes));
         let mut statements = tell::budget_split::gathered(statements.collect::<Result<_, _>>()?)?;
         statements.iter_mut().for_each(|s| s.watched.shape = self.shape(&s.text));
-        if !statements.iter().any(|s| matches!(&*s.kind, Kind::Insert(_))) {
+        if !confides {
             self.gateway.known.parsed.keep(sql, &statements);
         }
         Ok(statements)

@@ -4,7 +4,7 @@ use super::books::{Body, Books, Entry};
 use super::error::LedgerError;
 use super::faults::Mismatch;
 use super::log::{self, Forget, GENESIS, Log, PrivateRead, ReadChange, Tip};
-use super::mark::{Mark, Seen};
+use super::mark::Mark;
 use super::reads;
 use policy::LedgerLocation;
 
@@ -69,7 +69,7 @@ impl Keeper {
         location: &LedgerLocation,
     ) -> Result<Self, LedgerError> {
         let mut books = Books::new();
-        let (mut first, mut at, marked) = (GENESIS, None, mark.seen.map(|seen| seen.tip.id));
+        let (mut first, mut at, marked) = (GENESIS, None, mark.seen().map(|seen| seen.tip.id));
         let tip = log.replay(&mut |row| {
             if row.id == 1 {
                 first = row.hash;
@@ -79,7 +79,7 @@ impl Keeper {
             }
             Ok(books.apply(row)?)
         })?;
-        let mended = |seen: &Seen| books.mended(seen.tip.id, seen.restored);
+        let mended = |seen: &durable::Seen| books.mended(seen.tip.id, seen.restored);
         let mismatch = mark.check(&format!("the ledger {location}"), first, (tip, at), mended).err();
         let (now, reads, wrote, stale, unmarked) = (0, Vec::new(), false, false, false);
         Ok(Self { log, books, mark, first, unmarked, mismatch, now, reads, wrote, stale })
@@ -92,7 +92,7 @@ impl Keeper {
 
     /// The mark's tip when this was opened.
     pub(super) fn seen(&self) -> Option<Tip> {
-        self.mark.seen.map(|seen| seen.tip)
+        self.mark.tip()
     }
 
     /// Has the mark say where the log ends.

@@ -1,191 +1,71 @@
-//! The mark: number and hash of the last entry, kept outside of the ledger (soundness rule 42).
+//! The mark of a ledger, beside its file, or, for a ledger in a database, on this proxy's own disk (soundness rule 42).
 //!
-//! A chain of hashes proves that nothing in it was changed. That its end is not missing it cannot tell: an older copy, a
-//! file without its WAL, or one from which somebody cut the last entries is whole. So each commit is followed by a write
-//! to a small file beside the ledger (for a ledger in a database: on this proxy's own disk), before any answer goes out.
-//! The mark may lag behind the ledger, because nobody waits until it is on disk; it never leads.
-//!
-//! It has two slots of one sector each, which are written by turns and have a checksum: of a torn write the other is left.
+//! [`durable::Mark`] is what every book has; here is where a ledger's lies, and what its owner is told.
 
 use super::error::LedgerError;
 use super::faults::Mismatch;
 use super::log::Tip;
+use durable::{Fault, Seen};
 use policy::{GivenFile, LedgerLocation};
-use sha2::{Digest, Sha256};
-use std::fs::File;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
-use std::path::Path;
-
-/// Contents of a mark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
-    /// Hash of the ledger's first entry, which has its random identity.
-    pub(super) first: [u8; 32],
-    /// The last entry.
-    pub(super) tip: Tip,
-    /// The last entry by which an owner restored it; 0 where there is none.
-    pub(super) restored: i64,
-    /// Number of the ledger's file; 0 for a database.
-    pub(super) inode: u64,
-}
-
-const SECTOR: usize = 512;
-const SIZE: usize = 2 * SECTOR;
-const MAGIC: [u8; 8] = *b"ngMARK01";
-/// Magic, turn, first, id, hash, restored, inode.
-const BODY: usize = 8 + 8 + 32 + 8 + 32 + 8 + 8;
-
-impl Seen {
-    fn write(&self, turn: u64) -> Vec<u8> {
-        let mut slot = Vec::with_capacity(BODY + 32);
-        slot.extend(MAGIC);
-        slot.extend(turn.to_be_bytes());
-        slot.extend(self.first);
-        slot.extend(self.tip.id.to_be_bytes());
-        slot.extend(self.tip.hash);
-        slot.extend(self.restored.to_be_bytes());
-        slot.extend(self.inode.to_be_bytes());
-        let sum = Sha256::digest(&slot);
-        slot.extend(sum);
-        slot
-    }
-
-    fn read(slot: &[u8]) -> Option<(u64, Self)> {
-        let (body, rest) = slot.split_at_checked(BODY)?;
-        if rest.get(..32)? != Sha256::digest(body).as_slice() || body.get(..8)? != MAGIC {
-            return None;
-        }
-        let number = |at: usize| Some(u64::from_be_bytes(body.get(at..at + 8)?.try_into().ok()?));
-        let hash = |at: usize| body.get(at..at + 32)?.try_into().ok();
-        let seen = Self {
-            first: hash(16)?,
-            tip: Tip { id: number(48)?.cast_signed(), hash: hash(56)? },
-            restored: number(88)?.cast_signed(),
-            inode: number(96)?,
-        };
-        Some((number(8)?, seen))
-    }
-}
 
 /// The file.
 pub(super) struct Mark {
     path: GivenFile,
-    /// Of the ledger's file; 0 for a database.
-    inode: u64,
-    /// None where there is none yet. With its device and inode.
-    file: Option<(File, (u64, u64))>,
-    turn: u64,
-    /// Other processes may write to it: owners' tools beside a running proxy.
-    shared: bool,
-    /// Contents, if they can be read.
-    pub(super) seen: Option<Seen>,
+    mark: durable::Mark,
 }
 
 impl Mark {
     /// Reads the mark of a ledger that is there.
     pub(super) fn find(location: &LedgerLocation, write: bool) -> Result<Self, LedgerError> {
         let path = path(location);
-        let (inode, shared) = match location {
-            LedgerLocation::Sqlite(file) => (std::fs::metadata(file).map_err(|e| io(file, &e))?.ino(), false),
-            LedgerLocation::Postgres(_) => (0, true),
+        let book = match location {
+            LedgerLocation::Sqlite(file) => Some(file.reveal().as_path()),
+            LedgerLocation::Postgres(_) => None,
         };
-        let opened = File::options().read(true).write(write).open(&path).and_then(known);
-        let file = match opened {
-            Ok(file) => Some(file),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
-            Err(e) => return Err(io(&path, &e)),
-        };
-        let mut mark = Self { path, inode, file, turn: 0, shared, seen: None };
-        mark.read()?;
-        Ok(mark)
+        let mark = durable::Mark::find(path.reveal(), book, write).map_err(|e| io(&path, &e))?;
+        Ok(Self { path, mark })
     }
 
-    fn read(&mut self) -> Result<(), LedgerError> {
-        let Some((file, _)) = &self.file else { return Ok(()) };
-        let mut bytes = Vec::with_capacity(SIZE);
-        let mut sector = [0; SECTOR];
-        for at in [0, SECTOR as u64] {
-            let n = file.read_at(&mut sector, at).map_err(|e| io(&self.path, &e))?;
-            bytes.extend(sector.iter().take(n));
-        }
-        let slots = bytes.chunks(SECTOR).filter_map(Seen::read);
-        if let Some((turn, seen)) = slots.max_by_key(|(turn, _)| *turn) {
-            (self.turn, self.seen) = (turn, Some(seen));
-        }
-        Ok(())
+    /// Contents, if they can be read.
+    pub(super) fn seen(&self) -> Option<Seen> {
+        self.mark.seen
+    }
+
+    /// The end that it knows.
+    pub(super) fn tip(&self) -> Option<Tip> {
+        self.mark.seen.map(|seen| Tip { id: seen.tip.id, hash: seen.tip.hash })
     }
 
     /// Says where the ledger ends now. Not waited for on disk, unless it is new.
     pub(super) fn write(&mut self, first: [u8; 32], tip: Tip, restored: i64) -> Result<(), LedgerError> {
-        let seen = Seen { first, tip, restored, inode: self.inode };
-        if self.shared {
-            self.read()?;
-        }
-        if self.seen == Some(seen) {
-            return Ok(());
-        }
-        let turn = self.turn.saturating_add(1);
-        let written = match &self.file {
-            Some((file, _)) => file.write_all_at(&seen.write(turn), turn % 2 * SECTOR as u64),
-            None => self.make(&seen.write(turn), turn % 2 * SECTOR as u64),
-        };
-        written.map_err(|e| io(&self.path, &e))?;
-        (self.turn, self.seen) = (turn, Some(seen));
-        Ok(())
-    }
-
-    fn make(&mut self, slot: &[u8], at: u64) -> std::io::Result<()> {
-        let file = File::options().read(true).write(true).create_new(true).mode(0o600).open(&self.path)?;
-        file.set_len(SIZE as u64)?;
-        file.write_all_at(slot, at)?;
-        file.sync_all()?;
-        let folder = self.path.reveal().parent().filter(|f| !f.as_os_str().is_empty());
-        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
-        self.file = Some(known(file)?);
-        Ok(())
+        self.mark.write(first, end(tip), restored).map_err(|e| io(&self.path, &e))
     }
 
     /// Whether what is written can be found again.
     pub(super) fn in_place(&self) -> bool {
-        self.file.as_ref().is_none_or(|(_, id)| {
-            std::fs::metadata(&self.path).is_ok_and(|found| (found.dev(), found.ino()) == *id)
-        })
+        self.mark.in_place()
     }
 
-    /// Whether the ledger that was found is the one that was marked, and has all that it had. `at` is the hash of the entry
-    /// with the number in the mark; `covered` says whether an owner has made up for what was lost between two entries.
+    /// Whether the ledger that was found is the one that was marked ([`durable::Mark::check`]), in words.
     pub(super) fn check(
         &self,
         place: &str,
         first: [u8; 32],
-        (tip, at): (Tip, Option<[u8; 32]>),
+        found: (Tip, Option<[u8; 32]>),
         covered: impl FnOnce(&Seen) -> bool,
     ) -> Result<(), Mismatch> {
-        let place = || place.to_owned();
-        let Some(seen) = &self.seen else {
-            let why = if self.file.is_some() { "is damaged" } else { "is not there" };
-            return Err(Mismatch::Missing { place: place(), mark: self.path.clone(), why });
-        };
-        if seen.first != first {
-            return Err(Mismatch::Other { place: place(), mark: self.path.clone() });
-        }
-        if at != Some(seen.tip.hash) && !covered(seen) {
-            let found = match at {
-                Some(_) => format!("another entry {} stands there", seen.tip.id),
-                None => format!("it ends with entry {}", tip.id),
-            };
-            return Err(Mismatch::Behind { place: place(), expected: seen.tip.id, found });
-        }
-        if seen.inode != self.inode {
-            return Err(Mismatch::Copy { place: place() });
-        }
-        Ok(())
+        let (place, mark) = (place.to_owned(), self.path.clone());
+        self.mark.check(first, (end(found.0), found.1), covered).map_err(|fault| match fault {
+            Fault::Missing { why } => Mismatch::Missing { place, mark, why },
+            Fault::Other => Mismatch::Other { place, mark },
+            Fault::Behind { expected, found } => Mismatch::Behind { place, expected, found },
+            Fault::Copy => Mismatch::Copy { place },
+        })
     }
 }
 
-fn known(file: File) -> std::io::Result<(File, (u64, u64))> {
-    let found = file.metadata()?;
-    Ok((file, (found.dev(), found.ino())))
+fn end(Tip { id, hash }: Tip) -> durable::Tip {
+    durable::Tip { id, hash }
 }
 
 /// Path of a ledger's mark.
@@ -216,45 +96,4 @@ pub fn beside(location: &LedgerLocation) -> GivenFile {
 
 fn io(path: &GivenFile, cause: &std::io::Error) -> LedgerError {
     LedgerError::Io { path: path.to_owned(), cause: cause.to_string() }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    #[test]
-    fn a_torn_slot_leaves_the_other() {
-        let folder = tempfile::tempdir().unwrap();
-        let ledger = folder.path().join("books.db");
-        std::fs::write(&ledger, "").unwrap();
-        let location = LedgerLocation::Sqlite(ledger.into());
-        let find = || Mark::find(&location, true).unwrap();
-        let mut mark = find();
-        assert_eq!(mark.seen, None);
-        let tip = |id: i64| Tip { id, hash: [id as u8; 32] };
-        for id in 1..=5 {
-            mark.write([9; 32], tip(id), 0).unwrap();
-            assert_eq!(find().seen.unwrap().tip, tip(id));
-        }
-        let bytes = std::fs::read(&mark.path).unwrap();
-        assert_eq!(bytes.len(), SIZE);
-        // The fifth is in the second slot: wherever it is torn, the fourth is left; without both there is none.
-        for torn in [0, 9, 50, 130] {
-            let mut bytes = bytes.clone();
-            *bytes.get_mut(SECTOR + torn).unwrap() ^= 1;
-            std::fs::write(&mark.path, &bytes).unwrap();
-            assert_eq!(find().seen.unwrap().tip, tip(4));
-            *bytes.get_mut(torn).unwrap() ^= 1;
-            std::fs::write(&mark.path, &bytes).unwrap();
-            assert_eq!(find().seen, None);
-        }
-        std::fs::write(&mark.path, &bytes).unwrap();
-        // What goes back goes back: an owner has restored the ledger.
-        mark.write([9; 32], tip(3), 3).unwrap();
-        assert_eq!(find().seen.unwrap().tip, tip(3));
-        assert!(mark.in_place());
-        std::fs::rename(&mark.path, folder.path().join("away")).unwrap();
-        assert!(!mark.in_place());
-    }
 }

@@ -82,8 +82,9 @@ fn copy(from: &Path, cut: u64) -> PathBuf {
     }
     // The mark of the copy is its own: a crash leaves the file where it is.
     let mark = |folder: &Path| Mark::find(&LedgerLocation::Sqlite(folder.join(NAME).into()), true).unwrap();
-    let seen = mark(from).seen.unwrap();
-    mark(&to).write(seen.first, seen.tip, seen.restored).unwrap();
+    let found = mark(from);
+    let (seen, tip) = (found.seen().unwrap(), found.tip().unwrap());
+    mark(&to).write(seen.first, tip, seen.restored).unwrap();
     if cut > 0 {
         let wal = std::fs::OpenOptions::new().write(true).open(to.join(format!("{NAME}-wal"))).unwrap();
         let length = wal.metadata().unwrap().len();

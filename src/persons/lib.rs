@@ -10,11 +10,15 @@
 //!
 //! No clock and no network: the caller gives moments. No value gets here but as a number.
 
+mod error;
+mod owner;
 mod secret;
 mod spending;
 
+pub use error::{ChargeError, SpendingError};
+pub use owner::{Owner, Signature};
 pub use secret::{Person, Secret};
-pub use spending::{ChargeError, Spending, SpendingError, Window};
+pub use spending::{Spending, Window};
 
 #[cfg(test)]
 mod tests;

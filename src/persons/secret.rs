@@ -36,10 +36,10 @@ impl Secret {
         KeyedRng::new(self.digest(b"noisegate collect coins 1", &parts))
     }
 
-    /// The place of a person in one window: places in different windows cannot be told to be the
+    /// The place of a person in the window that ends at a moment: places in different windows cannot be told to be the
     /// same person's.
-    pub(crate) fn place(&self, person: &Person, window: u64) -> [u8; 32] {
-        self.digest(b"noisegate collect window 1", &[&person.0, &window.to_le_bytes()])
+    pub(crate) fn place(&self, person: &Person, ends: u64) -> [u8; 32] {
+        self.digest(b"noisegate collect window 2", &[&person.0, &ends.to_le_bytes()])
     }
 
     /// By which a file knows its key, and nobody learns it.

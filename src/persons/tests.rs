@@ -10,8 +10,34 @@ fn secret() -> Secret {
     Secret::new([7; 32])
 }
 
+fn file(folder: &tempfile::TempDir) -> std::path::PathBuf {
+    folder.path().join("persons.db")
+}
+
+const BY: Signature<'static> = Signature { author: "owner", reason: "a test", at: 1_000_000 };
+
+fn create(folder: &tempfile::TempDir) {
+    let mut owner = Owner::create(&file(folder), "persons.db", secret()).unwrap();
+    owner.sign(&[("survey", WEEK)], true, BY).unwrap();
+}
+
 fn spending(folder: &tempfile::TempDir) -> Spending {
-    Spending::open(&folder.path().join("persons.db"), "persons.db", secret()).unwrap()
+    Spending::open(&file(folder), "persons.db", secret()).unwrap()
+}
+
+fn accept(folder: &tempfile::TempDir, window: Window, at: u64) -> Vec<String> {
+    let mut owner = Owner::restore(&file(folder), "persons.db", secret()).unwrap();
+    owner.sign(&[("survey", window)], false, Signature { at, ..BY }).unwrap()
+}
+
+fn exceeded(done: Result<(), ChargeError>) -> Option<usize> {
+    match done {
+        Err(ChargeError::Exceeded(at)) => Some(at),
+        other => {
+            other.unwrap();
+            None
+        }
+    }
 }
 
 /// As many reports as there are, in each window, for each person; a list is charged as a whole or not at all; a process that ends
@@ -20,28 +46,131 @@ fn spending(folder: &tempfile::TempDir) -> Spending {
 fn a_person_gives_so_many_reports_in_a_window() {
     let folder = tempfile::tempdir().unwrap();
     let (ada, bob) = (secret().person("survey", "ada"), secret().person("survey", "bob"));
-    let exceeded = |done: Result<(), ChargeError>| match done {
-        Err(ChargeError::Exceeded(at)) => Some(at),
-        other => {
-            other.unwrap();
-            None
-        }
-    };
+    create(&folder);
     let mut one = spending(&folder);
-    assert_eq!(exceeded(one.charge(WEEK, 1_000_000, &[ada, bob, ada])), None);
-    assert_eq!(exceeded(one.charge(WEEK, 1_000_000, &[bob, ada, ada, bob])), Some(2));
+    assert_eq!(exceeded(one.charge("survey", WEEK, 1_000_000, &[ada, bob, ada])), None);
+    assert_eq!(exceeded(one.charge("survey", WEEK, 1_000_000, &[bob, ada, ada, bob])), Some(2));
     drop(one);
     let mut one = spending(&folder);
-    assert_eq!(exceeded(one.charge(WEEK, 1_000_001, &[ada, bob, bob])), None);
-    assert_eq!(exceeded(one.charge(WEEK, 1_209_599, &[ada])), Some(0));
-    assert_eq!(exceeded(one.charge(WEEK, 1_209_599, &[bob])), Some(0));
+    assert_eq!(exceeded(one.charge("survey", WEEK, 1_000_001, &[ada, bob, bob])), None);
+    assert_eq!(exceeded(one.charge("survey", WEEK, 1_209_599, &[ada])), Some(0));
+    assert_eq!(exceeded(one.charge("survey", WEEK, 1_209_599, &[bob])), Some(0));
     // The next window begins, and forgets the last one.
-    assert_eq!(exceeded(one.charge(WEEK, 1_209_600, &[ada, ada, ada])), None);
-    assert_eq!(exceeded(one.charge(WEEK, 1_209_600, &[ada])), Some(0));
+    assert_eq!(exceeded(one.charge("survey", WEEK, 1_209_600, &[ada, ada, ada])), None);
+    assert_eq!(exceeded(one.charge("survey", WEEK, 1_209_600, &[ada])), Some(0));
     drop(one);
-    let file = rusqlite::Connection::open(folder.path().join("persons.db")).unwrap();
+    let file = rusqlite::Connection::open(file(&folder)).unwrap();
     let rows: i64 = file.query_row("SELECT count(*) FROM spent", [], |row| row.get(0)).unwrap();
     assert_eq!(rows, 1);
+}
+
+/// The attack: a clock that jumps ahead and back freed a window, whose rows the jump had deleted. Mutation: the machine's clock in
+/// place of the book's.
+#[test]
+fn rule_40_a_clock_that_jumps_ahead_and_back_frees_no_window() {
+    let folder = tempfile::tempdir().unwrap();
+    let (ada, bob) = (secret().person("survey", "ada"), secret().person("survey", "bob"));
+    create(&folder);
+    let mut one = spending(&folder);
+    assert_eq!(exceeded(one.charge("survey", WEEK, 1_000_000, &[ada; 3])), None);
+    // Somebody writes while the clock is wrong.
+    assert_eq!(exceeded(one.charge("survey", WEEK, 100_000_000, &[bob])), None);
+    assert_eq!(exceeded(one.charge("survey", WEEK, 1_000_001, &[ada; 3])), None, "the window of the jump");
+    for back in [1_000_002, 50_000_000, 100_000_001] {
+        assert_eq!(exceeded(one.charge("survey", WEEK, back, &[ada])), Some(0), "{back}");
+        drop(one);
+        one = spending(&folder);
+    }
+}
+
+/// The attack: each change of the window gave a whole allowance. A window that is under way goes on under its own terms; what
+/// admits more, or counts in other windows, waits for a signature, and then for the end of that window. Mutation: windows that are
+/// numbered by their length.
+#[test]
+fn rule_40_another_window_gives_no_allowance() {
+    let folder = tempfile::tempdir().unwrap();
+    let ada = secret().person("survey", "ada");
+    let day = 86_400;
+    let of = |days: u64, most: u64| Window { length: days * day, most };
+    let mut owner = Owner::create(&file(&folder), "persons.db", secret()).unwrap();
+    owner.sign(&[("survey", of(30, 3))], true, BY).unwrap();
+    drop(owner);
+    let mut one = spending(&folder);
+    assert_eq!(exceeded(one.charge("survey", of(30, 3), 1_000_000, &[ada; 3])), None);
+    for wanted in [of(31, 3), of(29, 3), of(30, 4), of(31, 1)] {
+        assert!(matches!(one.admits("survey", wanted), Err(ChargeError::Unsigned)), "{wanted:?}");
+        assert!(matches!(one.charge("survey", wanted, 1_000_000, &[ada]), Err(ChargeError::Unsigned)));
+    }
+    assert!(matches!(one.charge("poll", of(30, 3), 1_000_000, &[ada]), Err(ChargeError::Unsigned)));
+    one.admits("survey", of(30, 2)).unwrap();
+    drop(one);
+    for days in [31, 29, 31, 30, 29] {
+        let said = accept(&folder, of(days, 3), 1_000_000);
+        assert!(said[0].contains("3 rows in") && said[0].contains("in place of"), "{said:?}");
+        let mut one = spending(&folder);
+        assert_eq!(exceeded(one.charge("survey", of(days, 3), 1_000_001, &[ada])), Some(0), "{days}");
+        drop(one);
+    }
+    // From the end of the window of thirty days on, the first of another length is no shorter than that.
+    let mut one = spending(&folder);
+    let end = 30 * day;
+    assert_eq!(exceeded(one.charge("survey", of(29, 3), end, &[ada; 3])), None);
+    assert_eq!(exceeded(one.charge("survey", of(29, 3), end + 29 * day - 1, &[ada])), Some(0));
+    drop(one);
+    let file = rusqlite::Connection::open(file(&folder)).unwrap();
+    let signed: (i64, String) = file.query_row("SELECT count(*), max(reason) FROM signed", [], |r| Ok((r.get(0)?, r.get(1)?))).unwrap();
+    assert_eq!(signed, (6, "a test".to_owned()));
+}
+
+/// The attack: a file that was deleted was made anew without a word, and an older copy taken for the newest. Nothing is charged until
+/// its owner has signed; then all counts as said until the window ends. Mutation: a file that is made where there is none.
+#[test]
+fn rule_40_what_is_deleted_or_put_back_is_refused_until_its_owner_has_signed() {
+    let ada = secret().person("survey", "ada");
+    let lose: [(&str, &dyn Fn(&std::path::Path, &std::path::Path)); 5] = [
+        ("deleted", &|file, _| std::fs::remove_file(file).unwrap()),
+        ("deleted with its mark", &|file, _| {
+            std::fs::remove_file(file).unwrap();
+            std::fs::remove_file(file.with_file_name("persons.db-mark")).unwrap();
+        }),
+        ("without a mark", &|file, _| std::fs::remove_file(file.with_file_name("persons.db-mark")).unwrap()),
+        ("an older copy", &|file, copy| std::fs::write(file, std::fs::read(copy).unwrap()).unwrap()),
+        ("a copy elsewhere", &|file, _| {
+            let bytes = std::fs::read(file).unwrap();
+            std::fs::write(file.with_file_name("other"), bytes).unwrap();
+            std::fs::rename(file.with_file_name("other"), file).unwrap();
+        }),
+    ];
+    for (name, lose) in lose {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(matches!(Spending::open(&file(&folder), "persons.db", secret()), Err(SpendingError::Missing(_))));
+        assert!(!file(&folder).exists(), "nothing is made");
+        create(&folder);
+        let copy = folder.path().join("copy");
+        std::fs::copy(file(&folder), &copy).unwrap();
+        let mut one = spending(&folder);
+        assert_eq!(exceeded(one.charge("survey", WEEK, 1_000_000, &[ada; 3])), None);
+        drop(one);
+        drop(spending(&folder));
+        lose(&file(&folder), &copy);
+        let refused = Spending::open(&file(&folder), "persons.db", secret());
+        assert!(matches!(refused, Err(SpendingError::Missing(_) | SpendingError::Mark(..))), "{name}");
+        if name != "deleted with its mark" {
+            let made = Owner::create(&file(&folder), "persons.db", secret());
+            assert!(matches!(made, Err(SpendingError::Exists(_))), "{name}");
+        }
+        let said = accept(&folder, WEEK, 1_000_000);
+        assert!(said[0].contains("counts as all that may be said"), "{name}: {said:?}");
+        let mut one = spending(&folder);
+        assert!(matches!(one.charge("survey", WEEK, 1_000_001, &[ada]), Err(ChargeError::Lost)), "{name}");
+        assert_eq!(exceeded(one.charge("survey", WEEK, 1_209_600, &[ada; 3])), None, "{name}");
+    }
+    // While it is open, too.
+    let folder = tempfile::tempdir().unwrap();
+    create(&folder);
+    let mut one = spending(&folder);
+    std::fs::rename(file(&folder), folder.path().join("away")).unwrap();
+    assert!(matches!(one.charge("survey", WEEK, 1_000_000, &[ada]), Err(ChargeError::Gone)));
 }
 
 /// Nothing in the file tells who it is about, or how much they said; with another key, or bytes that were changed, nothing is let
@@ -49,22 +178,23 @@ fn a_person_gives_so_many_reports_in_a_window() {
 #[test]
 fn the_file_is_sealed() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("persons.db");
+    let path = file(&folder);
     let ada = secret().person("survey", "ada@example.org");
+    create(&folder);
     let mut one = spending(&folder);
-    one.charge(WEEK, 1_000_000, &[ada]).unwrap();
+    one.charge("survey", WEEK, 1_000_000, &[ada]).unwrap();
     drop(one);
     for entry in std::fs::read_dir(folder.path()).unwrap() {
         let bytes = std::fs::read(entry.unwrap().path()).unwrap();
         assert!(!bytes.windows(3).any(|w| w == b"ada") && !bytes.windows(32).any(|w| *w == ada.0));
     }
-    let file = rusqlite::Connection::open(&path).unwrap();
-    let sealed: Vec<u8> = file.query_row("SELECT sealed FROM spent", [], |row| row.get(0)).unwrap();
+    let sql = rusqlite::Connection::open(&path).unwrap();
+    let sealed: Vec<u8> = sql.query_row("SELECT sealed FROM spent", [], |row| row.get(0)).unwrap();
     assert_eq!(sealed.len(), 24 + 8 + 16);
-    file.execute("UPDATE spent SET sealed = ?1", [[&sealed[..47], &[sealed[47] ^ 1]].concat()]).unwrap();
-    drop(file);
+    sql.execute("UPDATE spent SET sealed = ?1", [[&sealed[..47], &[sealed[47] ^ 1]].concat()]).unwrap();
+    drop(sql);
     let mut one = spending(&folder);
-    assert!(matches!(one.charge(WEEK, 1_000_000, &[ada]), Err(ChargeError::Closed)));
+    assert!(matches!(one.charge("survey", WEEK, 1_000_000, &[ada]), Err(ChargeError::Closed)));
     drop(one);
     // Another key's persons are others.
     let other = Secret::new([8; 32]);

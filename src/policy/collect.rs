@@ -58,7 +58,11 @@ pub(super) const COLLECT: Keys = Keys {
         Key::of("persons", "path", "the name with `.persons.db` behind it", "\"survey.persons.db\"")
             .says("The file that remembers, sealed under the person key, how many rows each person gave in a window. It is of one noisegate and one key; two policies of one folder name one each."),
         Key::of("permanent", "boolean", "false", "true")
-            .says("Whoever says the same of a column again gives the same report again, which tells nothing more (RAPPOR's permanent response). Each other value that they ever say adds the column's ε."),
+            .says("Whoever says the same of a column again is randomised in the same way again, which tells nothing more (RAPPOR's permanent response). Each other value that they ever say adds the column's ε. Randomisers are `response` and `rounding`, whose reports are narrow."),
+        Key::of("instant_epsilon", "number, 1e-9 to 1000", "needed with `permanent`", "2.0")
+            .says("ε of the second, instantaneous layer of a row, which is drawn for each row anew and which its columns share equally: whatever two people's permanent responses are, a row is at most e^ε times as likely to be of the one as of the other. Without it equal reports would link all rows of a person."),
+        Key::of("rows_per_person", "whole number, 1 to 1000000", "not known: intervals are refused with `permanent`", "12")
+            .says("The most rows that one person gives in all windows together. Permanent responses err in the same direction in all rows of a person, so that intervals hang on how many there are; they are too wide where persons give fewer, and too narrow where they give more."),
         Key::of("columns", "table", REQUIRED, "{ answer = { kind = \"boolean\", epsilon = 1.0 } }")
             .says("What is asked. Rows have these columns and no others."),
     ],
@@ -178,11 +182,12 @@ fn collect(
     let (mut columns, mut spans) = (Vec::new(), Vec::new());
     let entries = all.entries();
     let count = entries.len();
+    let permanent = section.get("person").is_some() && person::is_permanent(section, f);
     for (column, value) in entries {
         let shown = format!("column {:?} of {}", shorten(&column.value), section.name);
         let Some(inner) = Section::of(shown, value, f) else { continue };
         let span = column.span.clone();
-        if let Some(c) = column::column(column, &inner, f) {
+        if let Some(c) = column::column(column, &inner, permanent, f) {
             columns.push(c);
             spans.push(span);
         }
@@ -200,7 +205,7 @@ fn collect(
     let reports = usize::MAX;
     let At { value: name, span } = name;
     let epsilon = columns.iter().map(|c: &Collected| &c.epsilon).sum();
-    let person = person::person(section, &name, &epsilon, &columns, base, f);
+    let person = person::person(section, &name, &epsilon, &mut columns, base, f);
     if let (Some(_), Some(Encoder::Client(_))) = (&person, &encoder) {
         let hint = "remove person and what belongs to it: what arrives from a shuffler says nothing of who gave it; the shuffler \
             limits each writer, and a device can repeat its own reports";

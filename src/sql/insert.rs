@@ -61,14 +61,6 @@ impl Insert {
         self.verb == Self::COPY
     }
 
-    /// The relation as it was written, for messages.
-    pub fn name(&self) -> String {
-        match &self.schema {
-            Some(schema) => format!("{schema}.{}", self.relation),
-            None => self.relation.clone(),
-        }
-    }
-
     /// The refusal for everybody who may not write.
     pub fn read_only(&self) -> ClientError {
         read_only(self.verb, self.at)

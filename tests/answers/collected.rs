@@ -1,6 +1,8 @@
 //! What is collected by local differential privacy: written through the proxy, stored as randomised reports, estimated for
 //! analysts, over the wire.
 
+mod confided;
+mod permanent;
 mod sets;
 
 use crate::city::{self, PASSWORD, policy, rows, sqlstate};
@@ -31,6 +33,11 @@ struct World {
 impl World {
     /// The table that the policy's `survey` needs is made with `columns`.
     async fn new(collect: &str, columns: &str) -> Self {
+        Self::with(collect, columns, |policy| policy).await
+    }
+
+    /// Under a policy that is written otherwise.
+    async fn with(collect: &str, columns: &str, edit: impl FnOnce(String) -> String) -> Self {
         let db = city::bikes().await;
         let name = db.name.clone();
         db.execute(&format!(
@@ -43,7 +50,7 @@ impl World {
         .await;
         let url = db.fetch_url.replace(&format!("{name}_fetch"), &format!("{name}_collect"));
         let backend = format!("{}collect_url = \"{url}\"\n", db.backend_toml());
-        let dir = Workdir::new(&policy(&backend, &["ada", "form"], &format!("{RULES}{collect}")));
+        let dir = Workdir::new(&edit(policy(&backend, &["ada", "form"], &format!("{RULES}{collect}"))));
         let key = dir.path().join("person.key");
         std::fs::write(&key, [7; 32]).unwrap();
         std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
@@ -525,29 +532,6 @@ fn nothing_planted(folder: &std::path::Path) {
             assert!(!bytes.windows(7).any(|w| w == b"planted"), "{}", path.display());
         }
     }
-}
-
-/// Who says the same again gives the same report again; others, and the same person of something else, have coins of their own.
-#[tokio::test(flavor = "multi_thread")]
-async fn permanent_answers_are_reported_the_same_each_time() {
-    let collect = "[collect.survey]\nusers = [\"form\"]\nperson = \"device\"\nperson_key_file = \"person.key\"\npermanent = true
-columns.visits = { kind = \"count\", range = [0, 999], epsilon = 1, randomiser = \"response\" }
-columns.hours = { kind = \"number\", range = [0, 24], epsilon = 1, randomiser = \"piecewise\" }\n";
-    let world = World::new(collect, "visits int4 NOT NULL, hours int4 NOT NULL").await;
-    let form = world.client("form").await;
-    let of = |device: usize| format!("({}, 8, 'device {device}')", 5 + device / 100);
-    let write = async |devices: Vec<usize>| {
-        let rows: Vec<String> = devices.into_iter().map(of).collect();
-        form.batch_execute(&format!("INSERT INTO survey VALUES {}", rows.join(", "))).await.unwrap();
-    };
-    write(vec![1; 30]).await;
-    write((0..20).chain(0..20).collect()).await;
-    // At ε = 1 one of a thousand values is told as it is in 3 of a thousand reports: those of twenty devices are different.
-    let admin = world.db.superuser().await;
-    let counts = "SELECT n::int8, count(*) FROM (SELECT count(*) AS n FROM survey_reports GROUP BY visits, hours) t GROUP BY 1 ORDER BY 1";
-    let counts: Vec<(i64, i64)> =
-        admin.query(counts, &[]).await.unwrap().iter().map(|row| (row.get(0), row.get(1))).collect();
-    assert_eq!(counts, [(2, 19), (32, 1)]);
 }
 
 /// psycopg, as a form would use it: executemany, and COPY.

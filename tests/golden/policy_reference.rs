@@ -177,9 +177,15 @@ fn table<'a>(policy: &'a mut Table, keys: &Keys, key: &str) -> &'a mut Table {
                 let client =
                     "encoder = 'client'\nshuffler = 'process'\nshuffler_key = 'noisegate-shuffler-public-x'
                     analyser_key_file = 'analyser.key'";
-                let person = ["person", "person_key_file", "epsilon", "window", "persons", "permanent"];
+                let person = ["person", "person_key_file", "epsilon", "window", "persons"];
+                let permanent = ["permanent", "instant_epsilon", "rows_per_person"];
                 let told = "person = 'device'\nperson_key_file = 'person.key'\nepsilon = 2.0\nwindow = '1d'";
-                let more = if person.contains(&key) { told } else { client };
+                let same = "person = 'device'\nperson_key_file = 'person.key'\npermanent = true\ninstant_epsilon = 2.0";
+                let more = match key {
+                    key if person.contains(&key) => told,
+                    key if permanent.contains(&key) => same,
+                    _ => client,
+                };
                 survey.extend(more.parse::<Table>().unwrap());
             }
             survey

@@ -7,11 +7,13 @@ mod write;
 
 use super::args::PolicyFile;
 use super::budgets;
+use super::collect::persons;
 use super::print::{hex, lines, say};
 use ledger::{Ledger, LedgerError, Owner, Terms, time, verify};
 use policy::{Budget, LedgerLocation};
 use std::error::Error;
 use std::fmt::Write as _;
+pub use write::Signed;
 use write::{Accept, Close, Grant, Mark, Restore};
 
 /// What to do with the ledger of a policy.
@@ -21,7 +23,8 @@ Examples:
   noisegate budget create --policy shop.toml
   noisegate budget show --policy shop.toml")]
 pub enum Command {
-    /// Creates the ledger, with all budgets unspent. An existing one is never overwritten.
+    /// Creates the ledger, with all budgets unspent, and the files of what persons have said, where there is a limit. An existing
+    /// one is never overwritten.
     #[command(after_help = "Example:\n  noisegate budget create --policy shop.toml")]
     Create(PolicyFile),
     /// Shows what is spent of each budget.
@@ -69,7 +72,12 @@ pub async fn run(command: &Command) -> Result<(), Box<dyn Error>> {
     let text = match command {
         Command::Create(file) => {
             let books = file.books()?;
-            create(&books.ledger, &books.budgets, &books.unit)?
+            let mut text = create(&books.ledger, &books.budgets, &books.unit)?;
+            // Books of what persons have said, as those of what analysts ask.
+            for line in persons::made(file)? {
+                let _ = writeln!(text, "{line}");
+            }
+            text
         }
         Command::Show(file) => {
             let books = file.books()?;

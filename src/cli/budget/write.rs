@@ -120,11 +120,16 @@ pub struct Restore {
 }
 
 impl Signed {
-    fn author(&self) -> String {
+    /// Who signs.
+    pub fn author(&self) -> String {
         self.author.clone().unwrap_or_else(user)
     }
 
-    fn reason(&self) -> Result<&str, String> {
+    /// Why.
+    ///
+    /// # Errors
+    /// Nothing is said.
+    pub fn reason(&self) -> Result<&str, String> {
         match self.reason.trim() {
             "" => Err("--reason is empty: say why, it stays in the ledger".into()),
             reason => Ok(reason),

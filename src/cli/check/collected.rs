@@ -93,10 +93,16 @@ fn of_one_person(c: &Collect) -> String {
             person.column
         ),
     };
-    if person.permanent {
+    if let Some(permanent) = &person.permanent {
+        let instant = permanent.instant_epsilon.normalized();
         text += &format!(
-            "; whoever says the same each time by {row}, however often, and by as much again for other values"
+            "; whoever says the same each time by {row}, however often, and by as much again for other values; rows of a person are \
+             linked by ε = {instant} each"
         );
+        text += &match permanent.rows {
+            Some(n) => format!(", and intervals hold for persons who give up to {n}"),
+            None => ", and no interval is told, since rows_per_person is not known".to_owned(),
+        };
     }
     text
 }
@@ -106,14 +112,19 @@ fn error(column: &Collected) -> String {
     let share = |deviation: f64| {
         format!("of 10,000 reports a share is known within ±{:.1} %", 196.0 * deviation / 10_000.0)
     };
-    match &column.randomiser {
-        Randomiser::Oracle(oracle) => share(oracle.deviation(10_000, 0)),
-        Randomiser::Sets(sets) => share(sets.deviation(10_000, 0)),
-        Randomiser::Mean { mean, grid, .. } => {
+    match (&column.randomiser, column.probabilities()) {
+        (_, Some(probabilities)) => share(dp::randomised::deviation(probabilities, 10_000, 0)),
+        (Randomiser::Mean { mean, grid, .. }, _) => {
             let grid = grid.to_f64().unwrap_or(1.0);
-            let deviation = (mean.largest_variance() / 10_000.0).sqrt() * grid;
+            // Through two layers: of one of two symbols, at worst where both are as likely.
+            let variance = match (&column.instant, column.affine()) {
+                (Some(_), Some((scale, _))) => scale * scale / 4.0,
+                _ => mean.largest_variance(),
+            };
+            let deviation = (variance / 10_000.0).sqrt() * grid;
             format!("of 10,000 reports the average is known within ±{:.3}", 1.96 * deviation)
         }
+        _ => String::new(),
     }
 }
 

@@ -111,8 +111,9 @@ fn below(n: u64, drawn: u64, width: u32) -> Option<u64> {
     (!over).then_some(product >> width)
 }
 
-/// √(count·p(1-p) + (n-count)·q(1-q))/(p-q) (Wang et al. 2017, equation 2).
-pub(super) fn deviation((p, q): (f64, f64), n: u64, count: u64) -> f64 {
+/// The standard deviation of an estimate where `count` of `n` reports are of units with the value, and support it with p, others
+/// with q: √(count·p(1-p) + (n-count)·q(1-q))/(p-q) (Wang et al. 2017, equation 2).
+pub fn deviation((p, q): (f64, f64), n: u64, count: u64) -> f64 {
     let (with, without) = (count as f64, n.saturating_sub(count) as f64);
     (with * p * (1.0 - p) + without * q * (1.0 - q)).sqrt() / (p - q)
 }

@@ -27,10 +27,10 @@ impl Session {
     /// A statement that begins now, by its kind and text, and how its error is told.
     pub(crate) fn recorded(&mut self, class: &'static str, text: Arc<str>) -> (Asked, Why) {
         let before: Stages = std::mem::take(&mut self.before);
-        // Texts of settings and of what no parser read may hold anything: a password, say. Those of INSERT hold what
-        // nobody is to know but who said it.
+        // Texts of settings and of what no parser read may hold anything: a password, say.
         let kept = self.gateway.policy.ledger_text
-            && !matches!(class, "session" | "control" | "unparsed" | "insert");
+            && !matches!(class, "session" | "control" | "unparsed")
+            && !self.confides(&text);
         let asked = Asked {
             user: self.identity.user.clone(),
             database: self.databases.named(&self.active).map(str::to_owned),
@@ -39,9 +39,30 @@ impl Session {
             text: kept.then(|| text.to_string()),
             before,
         };
-        let gateway = self.gateway.clone();
-        let why = move |e: &ClientError| record::reason(&e.message, &text, |word| gateway.is_known(word));
+        let (gateway, writes) = (self.gateway.clone(), self.ask().writes());
+        let known = move |word: &str| if writes { gateway.collects(word) } else { gateway.is_known(word) };
+        let why = move |e: &ClientError| record::reason(&e.message, &text, &known);
         (asked, Box::new(why))
+    }
+
+    /// Whether a text may hold what somebody says of themselves, so that nothing of it is kept: whatever a login sends that
+    /// writes to what is collected, be it refused or no INSERT at all; and of other logins, what would write.
+    pub(in crate::gateway) fn confides(&self, text: &str) -> bool {
+        let insert = |bytes: &[u8]| bytes.eq_ignore_ascii_case(b"insert");
+        let collects = !self.gateway.policy.collects.is_empty();
+        self.ask().writes() || collects && text.as_bytes().windows(6).any(insert)
+    }
+
+    /// An error as the client gets it. Errors end in logs of those who send for others: to a login that writes nothing of its
+    /// statement is repeated. Those of `insert` are made without a word of its rows.
+    pub(crate) fn told(&self, class: &str, text: &str, error: ClientError) -> ClientError {
+        if class == "insert" || !self.ask().writes() {
+            return error;
+        }
+        let without = |words: &str| record::reason(words, text, |word| self.gateway.collects(word));
+        let message = without(&error.message);
+        let detail = error.detail.filter(|detail| detail.starts_with("Incident "));
+        ClientError { message, detail, hint: error.hint.as_deref().map(without), ..error }
     }
 
     /// The statements of this database.
@@ -51,12 +72,9 @@ impl Session {
 
     /// The form by which crashes know a text, if they may know it.
     pub(in crate::gateway) fn shape(&self, text: &str) -> Option<Shape> {
-        let gateway = &self.gateway;
-        gateway.crashes.as_ref()?;
-        // What somebody says of themselves is written down nowhere, not even as a hash of its form.
-        let insert = |bytes: &[u8]| bytes.eq_ignore_ascii_case(b"insert");
-        let said = !gateway.policy.collects.is_empty() && text.as_bytes().windows(6).any(insert);
-        (!said).then(|| Shape::of(text))
+        self.gateway.crashes.as_ref()?;
+        // Not even a hash of its form.
+        (!self.confides(text)).then(|| Shape::of(text))
     }
 
     /// Notes that a step of a statement is under way, before anything is done; written down unless it was `brief` the last time.
@@ -74,6 +92,11 @@ impl Session {
 }
 
 impl Gateway {
+    /// Whether a word is a name of what is collected.
+    fn collects(&self, word: &str) -> bool {
+        self.policy.collects.iter().any(|c| c.name == word || c.columns.iter().any(|c| c.name == word))
+    }
+
     /// Whether anybody could have said the word: a name of the policy's or of SQL.
     fn is_known(&self, word: &str) -> bool {
         let policy = &self.policy;

@@ -39,8 +39,8 @@ pub struct Watched {
 }
 
 impl Statement {
-    /// A parsed statement. `collects`: rows may be written to what is collected.
-    pub(in crate::gateway) fn of(parsed: Parsed, collects: bool) -> Result<Self, ClientError> {
+    /// A parsed statement. `collects`: rows may be written to what is collected; `writes`: by this login.
+    pub(in crate::gateway) fn of(parsed: Parsed, collects: bool, writes: bool) -> Result<Self, ClientError> {
         let (mut text, tokens) = (parsed.text.clone(), parsed.tokens);
         let sql::Classified { kind, control } = sql::classify(parsed)?;
         if let Kind::Insert(insert) = &kind {
@@ -49,6 +49,12 @@ impl Statement {
             }
             // What somebody says of themselves is kept nowhere.
             text = insert.verb.into();
+        } else if writes && asks(&kind) && text.contains(['\'', '$']) {
+            // PostgreSQL writes a statement that fails into a log of its own.
+            let message =
+                "permission denied: a login that writes to what is collected asks nothing that holds a value";
+            return Err(ClientError::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
+                .hint("Write rows by INSERT … VALUES or COPY … FROM STDIN; a Parse message prepares an INSERT."));
         }
         let (kind, others, watched) = (Arc::new(kind), Arc::default(), Watched::default());
         Ok(Self { kind, control, text, tokens, others, watched })
@@ -81,7 +87,7 @@ impl Statement {
 
     /// Whether it asks for something, and is no setting, transaction or row.
     pub(in crate::gateway) fn is_query(&self) -> bool {
-        !matches!(&*self.kind, Kind::Control | Kind::Session(_) | Kind::Insert(_))
+        asks(&self.kind)
     }
 
     /// As it was written.
@@ -207,6 +213,10 @@ pub struct Prepared {
     /// The columns are those of another time: when they may be others now, the query is prepared
     /// anew.
     pub doubtful: bool,
+}
+
+fn asks(kind: &Kind) -> bool {
+    !matches!(kind, Kind::Control | Kind::Session(_) | Kind::Insert(_))
 }
 
 fn class(kind: &Kind) -> &'static str {

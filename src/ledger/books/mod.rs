@@ -113,7 +113,7 @@ impl Books {
 
     /// Time only moves forward: a clock that steps back gives no window anew.
     pub(super) fn now(&self, clock: i64) -> i64 {
-        clock.max(self.head.at)
+        durable::forward(clock, self.head.at)
     }
 
     /// Differences of a policy from the one in force.

@@ -43,8 +43,13 @@ const MOST_VALUES: usize = 10_000;
 /// Values whose reports have a bit for each: reading them takes time for each.
 const MOST_BITS: u32 = 256;
 
-/// A column, or None where there are mistakes.
-pub(super) fn column(name: At<String>, section: &Section<'_, '_>, f: &mut Findings) -> Option<Collected> {
+/// A column, or None where there are mistakes. `permanent`: its reports are the same each time, under a second layer.
+pub(super) fn column(
+    name: At<String>,
+    section: &Section<'_, '_>,
+    permanent: bool,
+    f: &mut Findings,
+) -> Option<Collected> {
     section.keys(&COLUMN, f);
     if name.value.is_empty() || name.value.len() > 63 || name.value.contains('\0') {
         f.error(&name.span, "this cannot be a column's name", "names have 1 to 63 bytes");
@@ -69,7 +74,10 @@ pub(super) fn column(name: At<String>, section: &Section<'_, '_>, f: &mut Findin
     let missing = section.boolean("missing", f).is_some_and(|b| b.value);
     let values = values(section, kind?, f);
     let other = section.string("other", "other = \"other\"", f);
-    let word = section.string("randomiser", "randomiser = \"auto\"", f);
+    let mut word = section.string("randomiser", "randomiser = \"auto\"", f);
+    if permanent {
+        word = Some(narrow(word, kind?, &name, f)?);
+    }
     let (kind, epsilon, values) = (kind?, epsilon?, values?);
     let other = match other {
         None => None,
@@ -118,7 +126,31 @@ pub(super) fn column(name: At<String>, section: &Section<'_, '_>, f: &mut Findin
         if is_set { sets(section, oracle, f)? } else { Randomiser::Oracle(oracle) }
     };
     let (name, epsilon) = (name.value, epsilon.value);
-    Some(Collected { name, kind, values, other, missing, epsilon, randomiser })
+    Some(Collected { name, kind, values, other, missing, epsilon, randomiser, instant: None })
+}
+
+/// The randomiser of a permanent column: one whose reports are no wider than its values. A report of many bits, or of more symbols
+/// than there are values, that is the same each time is a fingerprint of its writer, which a second layer hides only by hiding all
+/// that it says.
+fn narrow(
+    word: Option<At<String>>,
+    kind: CollectedKind,
+    name: &At<String>,
+    f: &mut Findings,
+) -> Option<At<String>> {
+    let own = if kind == CollectedKind::Number { "rounding" } else { "response" };
+    match word {
+        Some(word) if ["unary", "hadamard", "piecewise"].contains(&word.value.as_str()) => {
+            let what = format!(
+                "randomiser = {:?} is not permanent: its reports, the same each time, would be fingerprints that link the rows of a person",
+                word.value
+            );
+            f.error(&word.span, what, format!("write randomiser = {own:?}, or leave it out"));
+            None
+        }
+        Some(word) if word.value != "auto" => Some(word),
+        word => Some(At { value: own.to_owned(), span: word.map_or(name.span.clone(), |w| w.span) }),
+    }
 }
 
 /// The frequency oracle of a word; None where there are mistakes.

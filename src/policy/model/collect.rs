@@ -3,7 +3,7 @@
 use crate::given::GivenFile;
 use bigdecimal::{BigDecimal, ToPrimitive};
 use dp::Ratio;
-use dp::randomised::{Mean, Oracle, OracleKind, Sets};
+use dp::randomised::{Layer, Mean, Oracle, OracleKind, Sets};
 use schema::SqlType;
 
 /// `[collect.NAME]`: rows that writers send, and of which nothing is stored but randomised reports.
@@ -36,10 +36,19 @@ pub struct Person {
     pub column: String,
     /// The file of the key that persons are known by.
     pub key_file: GivenFile,
-    /// A person's value is reported the same each time.
-    pub permanent: bool,
+    /// A person's value is randomised in the same way each time.
+    pub permanent: Option<Permanent>,
     /// Limit on one person.
     pub limit: Option<Limit>,
+}
+
+/// Terms of permanent responses, which are randomised once more for each row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Permanent {
+    /// ε of a row's second layer, which its columns share equally: how well rows of one person can be linked.
+    pub instant_epsilon: BigDecimal,
+    /// The most rows that one person gives in all, on which intervals rest; None where that is not known, and no interval is.
+    pub rows: Option<u32>,
 }
 
 /// A limit on how much one person may say.
@@ -102,6 +111,8 @@ pub struct Collected {
     pub epsilon: BigDecimal,
     /// The randomiser.
     pub randomiser: Randomiser,
+    /// The second layer, over what the randomiser gives: where that is permanent.
+    pub instant: Option<Layer>,
 }
 
 /// Kind of a column's values.
@@ -183,6 +194,23 @@ impl Randomiser {
         }
     }
 
+    /// p and q of its reports; None of a number.
+    fn probabilities(&self) -> Option<(f64, f64)> {
+        match self {
+            Self::Oracle(oracle) => Some(oracle.probabilities()),
+            Self::Sets(sets) => Some(sets.probabilities()),
+            Self::Mean { .. } => None,
+        }
+    }
+
+    /// Symbols that a report may be; None where it is bits.
+    pub fn symbols(&self) -> Option<u32> {
+        match self {
+            Self::Mean { mean, .. } => Some(mean.symbols()),
+            Self::Oracle(_) | Self::Sets(_) => self.oracle()?.symbols(),
+        }
+    }
+
     /// The type that reports are stored in.
     pub fn stored(&self) -> SqlType {
         match self.oracle().map(Oracle::kind) {
@@ -255,6 +283,34 @@ impl Collected {
     /// Number of values, NULL included.
     pub fn size(&self) -> usize {
         self.values.len() + usize::from(self.missing)
+    }
+
+    /// p and q: what a report supports its writer's value with, and each other one, through all layers; None of a number.
+    pub fn probabilities(&self) -> Option<(f64, f64)> {
+        let first = self.randomiser.probabilities()?;
+        Some(self.instant.as_ref().map_or(first, |layer| layer.over(first)))
+    }
+
+    /// Factor and offset by which a report of a number is right on average, in steps of its grid; None of values.
+    pub fn affine(&self) -> Option<(f64, f64)> {
+        let Randomiser::Mean { mean, .. } = &self.randomiser else { return None };
+        let first = (mean.scale(), mean.offset());
+        Some(self.instant.as_ref().map_or(first, |layer| layer.affine_over(first)))
+    }
+
+    /// The largest parts of the variance that all rows of a person have in common: of a count of this column's values alone, and of
+    /// whatever else is added up ([`Layer::common`]).
+    pub fn common(&self) -> (f64, f64) {
+        let Some(layer) = &self.instant else { return (0.0, 0.0) };
+        match (&self.randomiser, self.randomiser.oracle()) {
+            (_, None) => (layer.common(1.0), layer.common(1.0)),
+            (randomiser, Some(oracle)) => {
+                let several = matches!(randomiser, Randomiser::Oracle(_));
+                let counts = randomiser.probabilities().map(|first| layer.common_of_counts(first, several));
+                let any = layer.common(oracle.probabilities().0);
+                (counts.unwrap_or(any), any)
+            }
+        }
     }
 
     /// ε, exactly.

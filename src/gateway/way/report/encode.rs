@@ -64,14 +64,6 @@ const LONGEST_NAME: usize = 1024;
 impl Encoder {
     pub(super) fn new(collect: &Collect, secret: Option<Secret>) -> Self {
         let numbers = |c: &Collected| (0u32..).zip(&c.values).map(|(n, v)| (v.clone(), n)).collect();
-        let question = |c: &Collected| {
-            let (size, epsilon) = (c.size(), c.epsilon.normalized());
-            let most = match &c.randomiser {
-                Randomiser::Sets(sets) => format!(" {}", sets.most()),
-                Randomiser::Oracle(_) | Randomiser::Mean { .. } => String::new(),
-            };
-            format!("{} {} {size} {epsilon}{most}", c.name, c.randomiser.word())
-        };
         Self {
             numbers: collect.columns.iter().map(numbers).collect(),
             questions: collect.columns.iter().map(question).collect(),
@@ -98,11 +90,12 @@ impl Encoder {
         let all = columns.len() + usize::from(person.is_some());
         let Some(names) = names else { return Ok((0..all).collect()) };
         let mut places = Vec::with_capacity(names.len());
-        for name in names {
+        for (n, name) in names.iter().enumerate() {
             let own = || person.filter(|p| p.column == *name).map(|_| columns.len());
             let Some(place) = columns.iter().position(|c| c.name == *name).or_else(own) else {
+                // The name is not repeated: a value may stand in a name's place.
                 let message =
-                    format!("column \"{name}\" of relation \"{}\" does not exist", self.collect.name);
+                    format!("column {} of the list is none of relation \"{}\"", n + 1, self.collect.name);
                 let known = columns.iter().map(|c| &c.name).chain(person.map(|p| &p.column));
                 let known: Vec<&str> = known.map(String::as_str).collect();
                 return Err(ClientError::new(SqlState::UNDEFINED_COLUMN, message)
@@ -121,7 +114,8 @@ impl Encoder {
     /// The randomised report of a row, the `row`-th of its statement; `cells` are of the columns at `places`.
     ///
     /// Guarantee: each column's ε of the policy, for replacing its value by any other; columns are randomised independently. With
-    /// `permanent` this holds for all reports together that one person gives while they say the same ([`Secret::coins`]).
+    /// `permanent` this holds for all reports together that one person gives while they say the same ([`Secret::coins`]), and rows
+    /// of a person are linked by `instant_epsilon` each ([`dp::randomised::Layer`]), which its columns share.
     pub(super) fn report(
         &self,
         places: &[usize],
@@ -136,7 +130,7 @@ impl Encoder {
         let given =
             |place| places.iter().position(|p| *p == place).and_then(|at| cells.get(at).copied().flatten());
         let person = self.person(given(self.collect.columns.len()), row)?;
-        let permanent = self.collect.person.as_ref().is_some_and(|p| p.permanent);
+        let permanent = self.collect.person.as_ref().is_some_and(|p| p.permanent.is_some());
         let mut report = Vec::with_capacity(self.collect.columns.len());
         for (i, c) in self.collect.columns.iter().enumerate() {
             let said = self.said(i, c, given(i), row)?;
@@ -147,6 +141,13 @@ impl Encoder {
                 }
                 _ => draw(c, &said, rng),
             };
+            let drawn = drawn.and_then(|drawn| match (&c.instant, drawn) {
+                (Some(layer), Report::Symbol(symbol)) => layer.randomise(symbol, rng).map(Report::Symbol),
+                // A permanent report without a second layer is not stored.
+                (Some(_), Report::Bits(_)) => Err(RandomiseError::Outside),
+                (None, _) if permanent => Err(RandomiseError::Outside),
+                (None, drawn) => Ok(drawn),
+            });
             report.push(drawn.map_err(|e: RandomiseError| super::stored::no_entropy(e))?);
         }
         Ok(Row { report: report.into(), person })
@@ -252,6 +253,28 @@ impl Said {
             }
         }
     }
+}
+
+/// What the coins of a column are for: all that says what is asked, and how it is randomised. With the same coins for two questions
+/// the reports to both together would tell more of a person than ε says of each; in a domain that was exchanged, all of it.
+fn question(c: &Collected) -> String {
+    let of = match &c.randomiser {
+        Randomiser::Sets(sets) => format!("at most {}", sets.most()),
+        Randomiser::Mean { mean, low, grid } => {
+            format!("{} steps of {} from {}", mean.steps(), grid.normalized(), low.normalized())
+        }
+        Randomiser::Oracle(_) => String::new(),
+    };
+    let (kind, epsilon) = (c.kind.word(), c.epsilon.normalized());
+    // Quoted, so that no two lists of values look the same.
+    format!(
+        "{:?} {kind} {} {epsilon} {of} {:?} {:?} {}",
+        c.name,
+        c.randomiser.word(),
+        c.values,
+        c.other,
+        c.missing
+    )
 }
 
 /// The report of a value.

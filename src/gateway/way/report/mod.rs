@@ -15,7 +15,7 @@ mod stored;
 mod tuples;
 
 pub use analyser::Analyser;
-pub use persons::{ToldApart, secrets};
+pub use persons::{ToldApart, secrets, signed};
 
 use crate::gateway::Session;
 use crate::gateway::session::ask::Ask;
@@ -146,7 +146,7 @@ impl<'s> Ask<'s> {
             if !self.writes() {
                 return Err(insert.read_only());
             }
-            let message = format!("permission denied for {}", insert.name());
+            let message = "permission denied: this login does not write to that relation";
             return Err(ClientError::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
                 .hint("The policy's [collect] says who writes where.")
                 .at(insert.at));

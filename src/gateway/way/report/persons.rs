@@ -4,7 +4,7 @@
 use crate::gateway::session::ask::Ask;
 use answer::{ClientError, SqlState};
 use persons::{ChargeError, Person, Secret, Spending, SpendingError, Window};
-use policy::{CacheKey, Collect, Policy};
+use policy::{CacheKey, Collect, GivenFile, Limit, Policy};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -60,10 +60,67 @@ impl Files {
                     }
                 }),
             };
+            if let (Some(spending), Some(limit)) = (&spending, &person.limit) {
+                let spending = spending.lock().unwrap_or_else(PoisonError::into_inner);
+                spending.admits(&collect.name, window(limit)).map_err(|e| unsigned(&collect.name, &e))?;
+            }
             all.push(Arc::new(ToldApart { collect: collect.clone(), secret, spending }));
         }
         Ok(all)
     }
+}
+
+/// The window of a limit.
+fn window(limit: &Limit) -> Window {
+    Window { length: limit.window, most: limit.rows }
+}
+
+/// Why a policy is not served: it lets persons say more than its owner has signed, or in other windows.
+fn unsigned(relation: &str, error: &ChargeError) -> String {
+    match error {
+        ChargeError::Unsigned => format!(
+            "[collect.{relation}]: epsilon and window are not those that its owner has signed. A relation that is new is added by \
+             `noisegate collect create --policy FILE`; one that changed, so that persons may say more or in other windows, needs a reason: \
+             `noisegate collect accept --policy FILE --reason \"why\"`"
+        ),
+        other => format!("[collect.{relation}]: {other}"),
+    }
+}
+
+/// What an owner does with the files of a policy: makes what was never there, or, with a signature, goes on from what is lost and
+/// brings changed limits into force. In words.
+///
+/// # Errors
+/// What is wrong with a key or a file, for the owner.
+pub fn signed(
+    collects: &[&Collect],
+    accept: bool,
+    by: persons::Signature<'_>,
+) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    let mut files: Vec<(&GivenFile, Secret, Vec<(&str, Window)>)> = Vec::new();
+    for c in collects {
+        let Some((person, limit)) = c.person.as_ref().and_then(|p| Some((p, p.limit.as_ref()?))) else { continue };
+        let relation = (c.name.as_str(), window(limit));
+        match files.iter_mut().find(|(file, ..)| **file == limit.file) {
+            Some((.., relations)) => relations.push(relation),
+            None => {
+                let key = CacheKey::File(person.key_file.clone()).read();
+                let key = key.map_err(|e| format!("[collect.{}]: {e}", c.name))?;
+                files.push((&limit.file, Secret::new(key), vec![relation]));
+            }
+        }
+    }
+    let mut said = Vec::new();
+    for (file, secret, relations) in files {
+        let (path, named) = (file.reveal(), file.to_string());
+        let mut owner = match (accept, path.exists()) {
+            (true, _) => persons::Owner::restore(path, &named, secret),
+            (false, true) => persons::Owner::open(path, &named, secret),
+            (false, false) => persons::Owner::create(path, &named, secret),
+        }?;
+        said.extend(owner.sign(&relations, !accept, by)?);
+    }
+    Ok(said)
 }
 
 impl Ask<'_> {
@@ -88,11 +145,11 @@ impl Ask<'_> {
         let Some(spending) = self.told_apart(collect).and_then(|t| t.spending.clone()) else {
             return Err(internal(&"the file is not open"));
         };
-        let window = Window { length: limit.window, most: limit.rows };
+        let (window, relation) = (window(limit), collect.name.clone());
         let charged = tokio::task::spawn_blocking(move || {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
             // What a panic left is whole: its transaction was rolled back.
-            spending.lock().unwrap_or_else(PoisonError::into_inner).charge(window, now, &persons)
+            spending.lock().unwrap_or_else(PoisonError::into_inner).charge(&relation, window, now, &persons)
         });
         match charged.await.map_err(|e| internal(&e))? {
             Ok(()) => Ok(()),
@@ -106,6 +163,11 @@ impl Ask<'_> {
                     "Nothing was stored. A person gives {} rows in {} s, which is an epsilon of {}: leave the row out until the next window.",
                     limit.rows, limit.window, limit.epsilon
                 );
+                Err(ClientError::new(SqlState::BUDGET_EXCEEDED, message).hint(hint))
+            }
+            Err(ChargeError::Lost) => {
+                let message = format!("\"{}\" takes no row of anybody until its window ends", collect.name);
+                let hint = "Nothing was stored. What persons have said in this window was lost, and counts as all that they may say: write again in the next window.";
                 Err(ClientError::new(SqlState::BUDGET_EXCEEDED, message).hint(hint))
             }
             Err(e) => Err(internal(&e)),

@@ -30,6 +30,8 @@ pub(super) struct Weigher<'h> {
     /// Grouping sets are apart in the inner SELECT already, since intervals need what a report gives to each.
     pub apart: bool,
     pub estimates: Estimates,
+    /// Factors of the variance of counts, and of all else, where rows of a person err together.
+    pub together: (f64, f64),
 }
 
 /// An estimate.
@@ -177,8 +179,16 @@ impl Weigher<'_> {
         choose(binary(BinaryOp::Ge, n.clone(), float(1.0)), n, None)
     }
 
-    /// An estimate of the variance that randomisation gives it.
+    /// An estimate of the variance that randomisation gives it, however many rows of a person there are.
     fn variance(&self, estimate: &Estimate) -> Expr {
+        let (counts, any) = self.together;
+        let factor = if matches!(estimate, Estimate::Count(_)) && self.plain { counts } else { any };
+        let variance = self.variance_of_rows(estimate);
+        if factor > 1.0 { times(float(factor), variance) } else { variance }
+    }
+
+    /// The same of rows that are randomised independently.
+    fn variance_of_rows(&self, estimate: &Estimate) -> Expr {
         let least = |e: Expr| call("greatest", vec![e, float(0.0)]);
         match estimate {
             Estimate::Count(y) if self.plain => least(minus(self.total(&[*y, *y]), self.total(&[*y]))),

@@ -5,7 +5,7 @@ use super::members::{Facet, What};
 use crate::ast::*;
 use crate::resolve::resolver::Resolver;
 use bigdecimal::{BigDecimal, ToPrimitive};
-use policy::{Collect, Collected, Oracle, OracleKind, Randomiser, Sets};
+use policy::{Collect, Collected, Oracle, OracleKind, Randomiser};
 use schema::SqlType;
 
 /// Places of what an expansion has behind the visible columns, counted from their number.
@@ -79,13 +79,14 @@ impl Resolver<'_> {
             collect.columns.iter().map(|c| item(cast(null(), c.kind.ty()), &c.name)).collect();
         shown.extend(facets.iter().map(|_| item(null(), "f")));
         for (place, (i, c)) in asked.iter().enumerate() {
-            if let Randomiser::Mean { mean, low, grid } = &c.randomiser {
+            if let (Randomiser::Mean { low, grid, .. }, Some(affine)) = (&c.randomiser, c.affine()) {
                 if let Some(item) = shown.get_mut(*i) {
-                    item.expr = number_of(mean, low, grid, column(kind, place));
+                    item.expr = number_of(affine, low, grid, column(kind, place));
                 }
                 continue;
             }
             let report = column(kind, place);
+            let weights = c.probabilities().map_or((1.0, 1.0), weights);
             let of = match &c.randomiser {
                 Randomiser::Sets(sets) => {
                     let of: Vec<(usize, &What)> = facets
@@ -95,12 +96,7 @@ impl Resolver<'_> {
                         .map(|(at, f)| (at, &f.what))
                         .collect();
                     let values = self.unnamed(Source::Derived, of.len() + 1);
-                    let asked = Asked {
-                        values: &c.values,
-                        oracle: sets.oracle(),
-                        weights: weights_of_set(sets),
-                        report,
-                    };
+                    let asked = Asked { values: &c.values, oracle: sets.oracle(), weights, report };
                     let (rows, weight) = asked.rows(&of, column(values, 0));
                     from = cross(from, relation(values, Some(Query::of(rows))));
                     for (n, (at, what)) in of.iter().enumerate() {
@@ -118,7 +114,7 @@ impl Resolver<'_> {
                     if let Some(item) = shown.get_mut(*i) {
                         item.expr = cast(column(values, 1), c.kind.ty());
                     }
-                    let of = weight_of(oracle, weights(oracle.probabilities()), report, column(values, 0));
+                    let of = weight_of(oracle, weights, report, column(values, 0));
                     if !joint {
                         let first = binary(BinaryOp::Eq, column(values, 0), whole(0));
                         own.extend([of, choose(first, float(1.0), Some(float(0.0)))]);
@@ -232,11 +228,6 @@ fn weights((p, q): (f64, f64)) -> (f64, f64) {
     ((1.0 - q) / (p - q), -q / (p - q))
 }
 
-/// The same of a set, of whose values one was drawn among `most`.
-fn weights_of_set(sets: &Sets) -> (f64, f64) {
-    weights(sets.probabilities())
-}
-
 /// The parities of 0, …, n - 1, as the text of a bytea whose bits they are.
 fn parities(n: u32) -> String {
     let bit = |i: u32| u8::from(i.count_ones() % 2 == 1);
@@ -250,16 +241,16 @@ fn bytea() -> SqlType {
 }
 
 /// What a report says for a number: unbiased for it, far outside of its range for each.
-fn number_of(mean: &policy::Mean, low: &BigDecimal, grid: &BigDecimal, report: Expr) -> Expr {
+fn number_of((scale, offset): (f64, f64), low: &BigDecimal, grid: &BigDecimal, report: Expr) -> Expr {
     let (low, grid) = (low.to_f64().unwrap_or_default(), grid.to_f64().unwrap_or(1.0));
-    let (slope, start) = (mean.scale() * grid, low + mean.offset() * grid);
+    let (slope, start) = (scale * grid, low + offset * grid);
     binary(BinaryOp::Add, times(cast(report, SqlType::Float8), float(slope)), float(start))
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use super::{weights, weights_of_set};
+    use super::weights;
     use policy::{Oracle, OracleKind, Ratio, Sets};
 
     /// Mutation: the weight of what is not supported without its -q.
@@ -278,7 +269,7 @@ mod tests {
         for kind in OracleKind::ALL {
             let oracle = Oracle::new(kind, 6, &Ratio::from_integer(1)).unwrap();
             let (p, q) = oracle.probabilities();
-            let (supported, other) = weights_of_set(&Sets::new(oracle, 3).unwrap());
+            let (supported, other) = weights(Sets::new(oracle, 3).unwrap().probabilities());
             let given = p / 3.0 + q * 2.0 / 3.0;
             assert!((given * supported + (1.0 - given) * other - 1.0).abs() < 1e-9, "{kind:?}");
             assert!((q * supported + (1.0 - q) * other).abs() < 1e-9, "{kind:?}");

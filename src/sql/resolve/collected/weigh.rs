@@ -16,7 +16,7 @@ use crate::ast::*;
 use crate::names::truncate;
 use crate::resolve::resolver::{Resolver, Result};
 use answer::ClientError;
-use policy::Randomiser;
+use policy::{Collect, Randomiser};
 use std::collections::BTreeSet;
 
 const AGGREGATE: &str = "Ask for numbers: SELECT answer, count(*) FROM survey GROUP BY answer.";
@@ -92,6 +92,14 @@ impl Resolver<'_> {
         let consistent = self.catalog.estimates().consistent && oracles.len() + facets.len() > 0;
         let by_name = above().flat_map(Expr::parts).any(|e| matches!(e.kind, ExprKind::Reach { .. }));
         let intervals = self.catalog.estimates().intervals || by_name;
+        let permanent = collect.person.as_ref().and_then(|p| p.permanent.as_ref());
+        if intervals && permanent.is_some_and(|p| p.rows.is_none()) {
+            return refused(
+                "no interval is known of permanent responses of persons who give nobody knows how many rows",
+                "Ask without intervals, or have the policy's owner say rows_per_person: permanent responses err in the same direction in all rows of a person.",
+            );
+        }
+        let together = together(&collect, &used, &facets, permanent.and_then(|p| p.rows).unwrap_or(1));
         let mut expansion = self.expansion(&collect, &used, &facets, consistent);
         if consistent {
             if !parts_of_a_whole(&facets) {
@@ -132,6 +140,7 @@ impl Resolver<'_> {
             plain,
             apart: intervals && !sets.is_empty() && !select.group_by.is_empty(),
             estimates: self.catalog.estimates(),
+            together,
         };
         if w.apart && sets.iter().enumerate().any(|(i, set)| sets.iter().take(i).any(|s| s == set)) {
             return refused(
@@ -186,6 +195,24 @@ impl Resolver<'_> {
         (select.items, select.having) = (items, having);
         Ok(())
     }
+}
+
+/// By how much rows of one person err together, of which there are up to `rows`: factors of the variance of counts, and of all else.
+///
+/// n rows of a person whose permanent response has the part c of a row's variance σ² have the variance n(1-c)σ² + n²cσ² = nσ²(1 +
+/// (n-1)c). Counts of one column's values have a part of their own; with others beside it, and for whatever is added up, the part
+/// is at most that of the column with the largest.
+fn together(collect: &Collect, used: &[bool], facets: &[Facet], rows: u32) -> (f64, f64) {
+    let is_used = |i: usize| used.get(i) == Some(&true) || facets.iter().any(|f| f.column == i);
+    let parts: Vec<(f64, f64)> =
+        collect.columns.iter().enumerate().filter(|(i, _)| is_used(*i)).map(|(_, c)| c.common()).collect();
+    let any = parts.iter().map(|(_, any)| *any).fold(0.0, f64::max);
+    let counts = match parts.as_slice() {
+        [(counts, _)] => *counts,
+        _ => any,
+    };
+    let factor = |part: f64| 1.0 + f64::from(rows.saturating_sub(1)) * part;
+    (factor(counts), factor(any))
 }
 
 /// Whether a writer counts once in a group, or not at all: the relation stands alone in FROM, and where it has a row for each value of a
