@@ -87,6 +87,9 @@ fn unsigned(relation: &str, error: &ChargeError) -> String {
     }
 }
 
+/// A file, the key of its persons, and the relations that it counts for.
+type Limited<'c> = (&'c GivenFile, Secret, Vec<(&'c str, Window)>);
+
 /// What an owner does with the files of a policy: makes what was never there, or, with a signature, goes on from what is lost and
 /// brings changed limits into force. In words.
 ///
@@ -97,9 +100,11 @@ pub fn signed(
     accept: bool,
     by: persons::Signature<'_>,
 ) -> Result<Vec<String>, Box<dyn std::error::Error>> {
-    let mut files: Vec<(&GivenFile, Secret, Vec<(&str, Window)>)> = Vec::new();
+    let mut files: Vec<Limited<'_>> = Vec::new();
     for c in collects {
-        let Some((person, limit)) = c.person.as_ref().and_then(|p| Some((p, p.limit.as_ref()?))) else { continue };
+        let Some((person, limit)) = c.person.as_ref().and_then(|p| Some((p, p.limit.as_ref()?))) else {
+            continue;
+        };
         let relation = (c.name.as_str(), window(limit));
         match files.iter_mut().find(|(file, ..)| **file == limit.file) {
             Some((.., relations)) => relations.push(relation),
