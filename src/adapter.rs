@@ -204,8 +204,7 @@ impl Session for gateway::Session {
     }
 
     fn copy_data(&mut self, data: &[u8]) -> Result<(), ClientError> {
-        gateway::Session::copy_data(self, data)
-            .map_err(|e| failed(self, ("insert", "insert"), "".into(), e))
+        gateway::Session::copy_data(self, data).map_err(|e| failed(self, ("insert", "insert"), "".into(), e))
     }
 
     async fn copy_end(&mut self, notices: &mut Vec<Notice>) -> Result<u64, ClientError> {

@@ -36,6 +36,35 @@ impl PolicyFile {
     }
 }
 
+/// Who writes, and why.
+#[derive(Debug, Args)]
+pub struct Signed {
+    /// Why: stays in the ledger
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+    /// Who: stays in the ledger [default: the user of this shell]
+    #[arg(long, value_name = "NAME")]
+    author: Option<String>,
+}
+
+impl Signed {
+    /// Who signs.
+    pub fn author(&self) -> String {
+        self.author.clone().unwrap_or_else(ledger::user)
+    }
+
+    /// Why.
+    ///
+    /// # Errors
+    /// Nothing is said.
+    pub fn reason(&self) -> Result<&str, String> {
+        match self.reason.trim() {
+            "" => Err("--reason is empty: say why, it stays in the ledger".into()),
+            reason => Ok(reason),
+        }
+    }
+}
+
 /// `--policy`, of one or of many.
 #[derive(Clone, Debug, Args)]
 pub struct Policies {

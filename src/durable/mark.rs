@@ -121,7 +121,8 @@ impl Mark {
             Err(e) if e.kind() == io::ErrorKind::NotFound => None,
             Err(e) => return Err(e),
         };
-        let mut mark = Self { path: path.to_owned(), inode, file, turn: 0, shared: book.is_none(), seen: None };
+        let mut mark =
+            Self { path: path.to_owned(), inode, file, turn: 0, shared: book.is_none(), seen: None };
         mark.read()?;
         Ok(mark)
     }

@@ -42,7 +42,9 @@ pub enum SpendingError {
     )]
     Mark(String, String),
     /// There is one already, or was.
-    #[error("{0:?} is there already, or its mark is: nothing was made. What is lost is made up for by `noisegate collect accept`")]
+    #[error(
+        "{0:?} is there already, or its mark is: nothing was made. What is lost is made up for by `noisegate collect accept`"
+    )]
     Exists(String),
     /// No random bits.
     #[error("there is no randomness")]

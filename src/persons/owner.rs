@@ -104,13 +104,20 @@ impl Owner {
                 }
                 Some(old) if only_new || old.next == *window => continue,
                 Some(old) => {
-                    let what = format!("{name}: {} in place of {}, from the next window on", words(window), words(&old.next));
+                    let what = format!(
+                        "{name}: {} in place of {}, from the next window on",
+                        words(window),
+                        words(&old.next)
+                    );
                     (Terms { next: *window, ..old }, what)
                 }
             };
             put(&transaction, name, &terms)?;
             let insert = "INSERT INTO signed (at, author, reason, what) VALUES (?1, ?2, ?3, ?4)";
-            transaction.execute(insert, params![i64::try_from(now).unwrap_or(i64::MAX), by.author, by.reason, what])?;
+            transaction.execute(
+                insert,
+                params![i64::try_from(now).unwrap_or(i64::MAX), by.author, by.reason, what],
+            )?;
             said.push(what);
         }
         step(&transaction)?;

@@ -124,7 +124,10 @@ impl Spending {
     /// # Errors
     /// [`ChargeError::Unsigned`], or the file cannot be read.
     pub fn admits(&self, relation: &str, window: Window) -> Result<(), ChargeError> {
-        terms(&self.connection, relation)?.filter(|terms| terms.admit(window)).map(drop).ok_or(ChargeError::Unsigned)
+        terms(&self.connection, relation)?
+            .filter(|terms| terms.admit(window))
+            .map(drop)
+            .ok_or(ChargeError::Unsigned)
     }
 
     /// Charges a report to each of these persons, who may be in the list several times: to all of them, or to none where there is
@@ -150,7 +153,9 @@ impl Spending {
         let (secret, cipher) = (&self.secret, &self.cipher);
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let now = tick(&transaction, now)?;
-        let terms = terms(&transaction, relation)?.filter(|terms| terms.admit(window)).ok_or(ChargeError::Unsigned)?;
+        let terms = terms(&transaction, relation)?
+            .filter(|terms| terms.admit(window))
+            .ok_or(ChargeError::Unsigned)?;
         let terms = terms.at(now);
         put(&transaction, relation, &terms)?;
         if terms.lost {
@@ -231,7 +236,12 @@ pub(crate) fn step(transaction: &Transaction<'_>) -> Result<Tip, ChargeError> {
     let mut nonce = [0u8; 32];
     getrandom::fill(&mut nonce).map_err(|_| ChargeError::Entropy)?;
     let id = last.id.saturating_add(1);
-    let hash = Sha256::new().chain_update(last.hash).chain_update(id.to_be_bytes()).chain_update(nonce).finalize().into();
+    let hash = Sha256::new()
+        .chain_update(last.hash)
+        .chain_update(id.to_be_bytes())
+        .chain_update(nonce)
+        .finalize()
+        .into();
     transaction.execute("INSERT INTO tip VALUES (?1, ?2)", params![id, hash])?;
     transaction.execute("DELETE FROM tip WHERE id <= ?1", params![id.saturating_sub(TIPS)])?;
     Ok(Tip { id, hash })
@@ -246,7 +256,9 @@ fn tip(connection: &Connection) -> rusqlite::Result<Tip> {
 pub(crate) fn terms(connection: &Connection, relation: &str) -> rusqlite::Result<Option<Terms>> {
     let select = "SELECT length, most, ends, next_length, next_most, lost FROM relation WHERE name = ?1";
     let number = |row: &rusqlite::Row<'_>, at| row.get::<_, i64>(at).map(i64::cast_unsigned);
-    let window = |row: &rusqlite::Row<'_>, at| Ok::<_, rusqlite::Error>(Window { length: number(row, at)?, most: number(row, at + 1)? });
+    let window = |row: &rusqlite::Row<'_>, at| {
+        Ok::<_, rusqlite::Error>(Window { length: number(row, at)?, most: number(row, at + 1)? })
+    };
     let found = connection.query_row(select, [relation], |row| {
         Ok(Terms { now: window(row, 0)?, ends: number(row, 2)?, next: window(row, 3)?, lost: row.get(5)? })
     });

@@ -118,7 +118,9 @@ fn rule_40_another_window_gives_no_allowance() {
     assert_eq!(exceeded(one.charge("survey", of(29, 3), end + 29 * day - 1, &[ada])), Some(0));
     drop(one);
     let file = rusqlite::Connection::open(file(&folder)).unwrap();
-    let signed: (i64, String) = file.query_row("SELECT count(*), max(reason) FROM signed", [], |r| Ok((r.get(0)?, r.get(1)?))).unwrap();
+    let signed: (i64, String) = file
+        .query_row("SELECT count(*), max(reason) FROM signed", [], |r| Ok((r.get(0)?, r.get(1)?)))
+        .unwrap();
     assert_eq!(signed, (6, "a test".to_owned()));
 }
 
@@ -143,7 +145,10 @@ fn rule_40_what_is_deleted_or_put_back_is_refused_until_its_owner_has_signed() {
     ];
     for (name, lose) in lose {
         let folder = tempfile::tempdir().unwrap();
-        assert!(matches!(Spending::open(&file(&folder), "persons.db", secret()), Err(SpendingError::Missing(_))));
+        assert!(matches!(
+            Spending::open(&file(&folder), "persons.db", secret()),
+            Err(SpendingError::Missing(_))
+        ));
         assert!(!file(&folder).exists(), "nothing is made");
         create(&folder);
         let copy = folder.path().join("copy");

@@ -13,7 +13,6 @@ use ledger::{Ledger, LedgerError, Owner, Terms, time, verify};
 use policy::{Budget, LedgerLocation};
 use std::error::Error;
 use std::fmt::Write as _;
-pub use write::Signed;
 use write::{Accept, Close, Grant, Mark, Restore};
 
 /// What to do with the ledger of a policy.

@@ -1,22 +1,11 @@
 //! The commands that write: each entry has an author and a reason.
 
-use crate::cli::args::PolicyFile;
+use crate::cli::args::{PolicyFile, Signed};
 use crate::cli::{budgets, check};
 use bigdecimal::BigDecimal;
-use ledger::{LedgerError, Missing, Owner, user};
+use ledger::{LedgerError, Missing, Owner};
 use std::error::Error;
 use std::fmt::Write as _;
-
-/// Who writes, and why.
-#[derive(Debug, clap::Args)]
-pub struct Signed {
-    /// Why: stays in the ledger
-    #[arg(long, value_name = "TEXT")]
-    reason: String,
-    /// Who: stays in the ledger [default: the user of this shell]
-    #[arg(long, value_name = "NAME")]
-    author: Option<String>,
-}
 
 /// Arguments of `budget grant`.
 #[derive(Debug, clap::Args)]
@@ -117,24 +106,6 @@ pub struct Restore {
     entries: Option<u32>,
     #[command(flatten)]
     signed: Signed,
-}
-
-impl Signed {
-    /// Who signs.
-    pub fn author(&self) -> String {
-        self.author.clone().unwrap_or_else(user)
-    }
-
-    /// Why.
-    ///
-    /// # Errors
-    /// Nothing is said.
-    pub fn reason(&self) -> Result<&str, String> {
-        match self.reason.trim() {
-            "" => Err("--reason is empty: say why, it stays in the ledger".into()),
-            reason => Ok(reason),
-        }
-    }
 }
 
 /// A file that a server has open is the server's alone.

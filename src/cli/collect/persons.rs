@@ -1,8 +1,7 @@
 //! `noisegate collect create` and `accept`: the files in which it is kept how much each person has said. What the owner of the data
 //! signs in them is signed as in the ledger: with an author and a reason.
 
-use crate::cli::args::PolicyFile;
-use crate::cli::budget::Signed;
+use crate::cli::args::{PolicyFile, Signed};
 use crate::cli::print::lines;
 use crate::gateway;
 use ::persons::Signature;

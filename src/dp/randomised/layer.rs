@@ -98,7 +98,7 @@ impl Layer {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
     use super::*;
     use crate::randomised::{Oracle, OracleKind};
 
@@ -116,21 +116,23 @@ mod tests {
             let layer = Layer::new(k, &Ratio::from_integer(second)).unwrap();
             let (a, b) = (matrix(size, oracle.probabilities()), matrix(size, layer.response.probabilities()));
             let (p, q) = layer.over(oracle.probabilities());
-            for i in 0..size {
-                for j in 0..size {
-                    let product: f64 = (0..size).map(|u| a[i][u] * b[u][j]).sum();
-                    assert!((product - if i == j { p } else { q }).abs() < 1e-12, "{k} {i} {j}");
-                }
+            for (i, j) in (0..size).flat_map(|i| (0..size).map(move |j| (i, j))) {
+                let product: f64 = (0..size).map(|u| a[i][u] * b[u][j]).sum();
+                assert!((product - if i == j { p } else { q }).abs() < 1e-12, "{k} {i} {j}");
             }
             let mut largest = (0.0f64, 0.0f64);
             for row in &a {
                 for set in 1u32..(1 << k) - 1 {
                     // An indicator, and a number that is another for each symbol.
-                    for (at, weights) in [0u32, 1].into_iter().zip([[1.0; 9], [1.0, -2.0, 3.0, 0.5, -1.5, 2.5, 7.0, -4.0, 0.1]]) {
+                    for (at, weights) in [0u32, 1]
+                        .into_iter()
+                        .zip([[1.0; 9], [1.0, -2.0, 3.0, 0.5, -1.5, 2.5, 7.0, -4.0, 0.1]])
+                    {
                         let f = |j: usize| if set >> j & 1 == 1 { weights[j] } else { 0.0 };
                         let inner = |u: usize| (0..size).map(|j| b[u][j] * f(j)).sum::<f64>();
                         let mean: f64 = (0..size).map(|u| row[u] * inner(u)).sum();
-                        let common: f64 = (0..size).map(|u| row[u] * inner(u).powi(2)).sum::<f64>() - mean * mean;
+                        let common: f64 =
+                            (0..size).map(|u| row[u] * inner(u).powi(2)).sum::<f64>() - mean * mean;
                         let all: f64 = (0..size)
                             .map(|u| row[u] * (0..size).map(|j| b[u][j] * f(j).powi(2)).sum::<f64>())
                             .sum::<f64>()

@@ -53,8 +53,9 @@ impl Statement {
             // PostgreSQL writes a statement that fails into a log of its own.
             let message =
                 "permission denied: a login that writes to what is collected asks nothing that holds a value";
-            return Err(ClientError::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
-                .hint("Write rows by INSERT … VALUES or COPY … FROM STDIN; a Parse message prepares an INSERT."));
+            return Err(ClientError::new(SqlState::INSUFFICIENT_PRIVILEGE, message).hint(
+                "Write rows by INSERT … VALUES or COPY … FROM STDIN; a Parse message prepares an INSERT.",
+            ));
         }
         let (kind, others, watched) = (Arc::new(kind), Arc::default(), Watched::default());
         Ok(Self { kind, control, text, tokens, others, watched })

@@ -79,7 +79,11 @@ fn permanent(
     if !wants {
         for key in ["instant_epsilon", "rows_per_person"] {
             if let Some(value) = section.get(key) {
-                f.error(&value.span(), format!("{key} is of permanent responses"), "write permanent = true, or remove it");
+                f.error(
+                    &value.span(),
+                    format!("{key} is of permanent responses"),
+                    "write permanent = true, or remove it",
+                );
             }
         }
         return None;
@@ -103,7 +107,11 @@ fn permanent(
         column.instant = layer;
         let says_nothing = |(p, q): (f64, f64)| p - q < 1e-7;
         if column.instant.is_none() || column.probabilities().is_some_and(says_nothing) {
-            let what = format!("instant_epsilon = {} leaves nothing to estimate column {:?} from", epsilon.value, shorten(&column.name));
+            let what = format!(
+                "instant_epsilon = {} leaves nothing to estimate column {:?} from",
+                epsilon.value,
+                shorten(&column.name)
+            );
             f.error(&epsilon.span, what, "write a larger one, with fewer digits, or collect fewer values");
             return None;
         }

@@ -97,7 +97,7 @@ async fn rule_40_what_a_login_that_writes_sends_is_kept_nowhere_and_not_repeated
         format!("INSERT INTO survey VALUES ('{ANSWER}'"),
         format!("INSERT INTO survey VALUES ({ANSWER})"),
         format!("SET {ANSWER} = 1"),
-        format!("{ANSWER}"),
+        ANSWER.to_owned(),
     ] {
         let error = form.simple_query(&sql).await.expect_err(&sql);
         let error = error.as_db_error().unwrap_or_else(|| panic!("{sql}: {error}"));

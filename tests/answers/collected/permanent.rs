@@ -170,7 +170,8 @@ async fn rule_40_intervals_hold_however_many_rows_a_person_gives() {
             let mut text = String::new();
             for person in 0..PEOPLE {
                 // A third say yes.
-                let said: Vec<&str> = (0..COLUMNS).map(|c| if (person + c) % 3 == 0 { "t" } else { "f" }).collect();
+                let said: Vec<&str> =
+                    (0..COLUMNS).map(|c| if (person + c) % 3 == 0 { "t" } else { "f" }).collect();
                 let row = format!("{}\ts{survey}p{person}\n", said.join("\t"));
                 (0..each).for_each(|_| text.push_str(&row));
             }
@@ -178,7 +179,9 @@ async fn rule_40_intervals_hold_however_many_rows_a_person_gives() {
             sink.send(Bytes::from(text)).await.unwrap();
             assert_eq!(sink.finish().await.unwrap(), (PEOPLE * each) as u64);
             for (c, name) in names.iter().enumerate() {
-                let sql = format!("SELECT noisegate.low(count(*)), noisegate.high(count(*)) FROM survey WHERE {name}");
+                let sql = format!(
+                    "SELECT noisegate.low(count(*)), noisegate.high(count(*)) FROM survey WHERE {name}"
+                );
                 let ends = rows(&ada, &sql).await.unwrap();
                 let end = |i: usize| ends[0][i].as_ref().unwrap().parse::<i64>().unwrap();
                 let truth = (0..PEOPLE).filter(|p| (p + c) % 3 == 0).count() * each;
