@@ -1,7 +1,6 @@
 //! Arguments that several commands have, and commands that have others in them.
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
-use ledger::user;
 use policy::{Budget, LedgerLocation};
 use std::error::Error;
 use std::path::PathBuf;
@@ -34,6 +33,35 @@ impl PolicyFile {
         let (ledger, budgets) = raw.books()?;
         let unit = raw.unit_name().unwrap_or_default().to_owned();
         Ok(Books { ledger: ledger.clone(), budgets: budgets.to_vec(), unit })
+    }
+}
+
+/// Who writes, and why.
+#[derive(Debug, Args)]
+pub struct Signed {
+    /// Why: stays in the ledger
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+    /// Who: stays in the ledger [default: the user of this shell]
+    #[arg(long, value_name = "NAME")]
+    author: Option<String>,
+}
+
+impl Signed {
+    /// Who signs.
+    pub fn author(&self) -> String {
+        self.author.clone().unwrap_or_else(ledger::user)
+    }
+
+    /// Why.
+    ///
+    /// # Errors
+    /// Nothing is said.
+    pub fn reason(&self) -> Result<&str, String> {
+        match self.reason.trim() {
+            "" => Err("--reason is empty: say why, it stays in the ledger".into()),
+            reason => Ok(reason),
+        }
     }
 }
 
@@ -87,34 +115,5 @@ impl<A: Args, C: Subcommand> Args for Either<A, C> {
 
     fn augment_args_for_update(command: Command) -> Command {
         Self::augment_args(command)
-    }
-}
-
-/// Who writes, and why.
-#[derive(Debug, clap::Args)]
-pub struct Signed {
-    /// Why: stays in the ledger
-    #[arg(long, value_name = "TEXT")]
-    reason: String,
-    /// Who: stays in the ledger [default: the user of this shell]
-    #[arg(long, value_name = "NAME")]
-    author: Option<String>,
-}
-
-impl Signed {
-    /// Who signs.
-    pub fn author(&self) -> String {
-        self.author.clone().unwrap_or_else(user)
-    }
-
-    /// Why.
-    ///
-    /// # Errors
-    /// Nothing is said.
-    pub fn reason(&self) -> Result<&str, String> {
-        match self.reason.trim() {
-            "" => Err("--reason is empty: say why, it stays in the ledger".into()),
-            reason => Ok(reason),
-        }
     }
 }

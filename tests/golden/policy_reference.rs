@@ -297,8 +297,13 @@ fn every_documented_default_is_the_default() {
     let mut tried = 0;
     for keys in reference().into_iter().filter(|k| k.section != "policy") {
         for key in keys.list.iter().filter(|k| is_value(k.default)) {
-            // A table that is not public needs what says whose its rows are.
-            let place = if key.name == "public" { "unit_column" } else { key.name };
+            let place = match key.name {
+                // A table that is not public needs what says whose its rows are.
+                "public" => "unit_column",
+                // A person who is told apart, and whose responses are not permanent, needs a limit.
+                "permanent" => "epsilon",
+                name => name,
+            };
             let mut policy = base.clone();
             let section = table(&mut policy, keys, place);
             for other in keys.list.iter().filter(|k| k.default == "required" || k.name == "scram") {

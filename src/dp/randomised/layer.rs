@@ -116,11 +116,9 @@ mod tests {
             let layer = Layer::new(k, &Ratio::from_integer(second)).unwrap();
             let (a, b) = (matrix(size, oracle.probabilities()), matrix(size, layer.response.probabilities()));
             let (p, q) = layer.over(oracle.probabilities());
-            for (i, row) in a.iter().enumerate() {
-                for j in 0..size {
-                    let product: f64 = row.iter().zip(&b).map(|(kept, seen)| kept * seen[j]).sum();
-                    assert!((product - if i == j { p } else { q }).abs() < 1e-12, "{k} {i} {j}");
-                }
+            for (i, j) in (0..size).flat_map(|i| (0..size).map(move |j| (i, j))) {
+                let product: f64 = (0..size).map(|u| a[i][u] * b[u][j]).sum();
+                assert!((product - if i == j { p } else { q }).abs() < 1e-12, "{k} {i} {j}");
             }
             let mut largest = (0.0f64, 0.0f64);
             for row in &a {

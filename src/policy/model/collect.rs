@@ -195,7 +195,7 @@ impl Randomiser {
     }
 
     /// p and q of its reports; None of a number.
-    fn probabilities(&self) -> Option<(f64, f64)> {
+    pub fn probabilities(&self) -> Option<(f64, f64)> {
         match self {
             Self::Oracle(oracle) => Some(oracle.probabilities()),
             Self::Sets(sets) => Some(sets.probabilities()),

@@ -87,8 +87,12 @@ fn unsigned(relation: &str, error: &ChargeError) -> String {
     }
 }
 
-/// A file, the key of its persons, and the relations that it counts for.
-type Limited<'c> = (&'c GivenFile, Secret, Vec<(&'c str, Window)>);
+/// A file, and the relations that it is about.
+struct Book<'a> {
+    file: &'a GivenFile,
+    secret: Secret,
+    relations: Vec<(&'a str, Window)>,
+}
 
 /// What an owner does with the files of a policy: makes what was never there, or, with a signature, goes on from what is lost and
 /// brings changed limits into force. In words.
@@ -100,23 +104,23 @@ pub fn signed(
     accept: bool,
     by: persons::Signature<'_>,
 ) -> Result<Vec<String>, Box<dyn std::error::Error>> {
-    let mut files: Vec<Limited<'_>> = Vec::new();
+    let mut files: Vec<Book<'_>> = Vec::new();
     for c in collects {
         let Some((person, limit)) = c.person.as_ref().and_then(|p| Some((p, p.limit.as_ref()?))) else {
             continue;
         };
         let relation = (c.name.as_str(), window(limit));
-        match files.iter_mut().find(|(file, ..)| **file == limit.file) {
-            Some((.., relations)) => relations.push(relation),
+        match files.iter_mut().find(|book| *book.file == limit.file) {
+            Some(book) => book.relations.push(relation),
             None => {
                 let key = CacheKey::File(person.key_file.clone()).read();
                 let key = key.map_err(|e| format!("[collect.{}]: {e}", c.name))?;
-                files.push((&limit.file, Secret::new(key), vec![relation]));
+                files.push(Book { file: &limit.file, secret: Secret::new(key), relations: vec![relation] });
             }
         }
     }
     let mut said = Vec::new();
-    for (file, secret, relations) in files {
+    for Book { file, secret, relations } in files {
         let (path, named) = (file.reveal(), file.to_string());
         let mut owner = match (accept, path.exists()) {
             (true, _) => persons::Owner::restore(path, &named, secret),

@@ -251,7 +251,7 @@ fn number_of((scale, offset): (f64, f64), low: &BigDecimal, grid: &BigDecimal, r
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::weights;
-    use policy::{Oracle, OracleKind, Ratio, Sets};
+    use policy::{Oracle, OracleKind, Randomiser, Ratio, Sets};
 
     /// Mutation: the weight of what is not supported without its -q.
     #[test]
@@ -269,7 +269,8 @@ mod tests {
         for kind in OracleKind::ALL {
             let oracle = Oracle::new(kind, 6, &Ratio::from_integer(1)).unwrap();
             let (p, q) = oracle.probabilities();
-            let (supported, other) = weights(Sets::new(oracle, 3).unwrap().probabilities());
+            let sets = Randomiser::Sets(Sets::new(oracle, 3).unwrap());
+            let (supported, other) = weights(sets.probabilities().unwrap());
             let given = p / 3.0 + q * 2.0 / 3.0;
             assert!((given * supported + (1.0 - given) * other - 1.0).abs() < 1e-9, "{kind:?}");
             assert!((q * supported + (1.0 - q) * other).abs() < 1e-9, "{kind:?}");
