@@ -3,7 +3,7 @@
 //! Servers of Citus share no snapshot, so that a statement which reads private rows twice, in two subplans, may see one
 //! unit in two states; bounds of what a unit adds would hold of neither. All of a unit's rows are on one server
 //! (`policy::placement`), and a server runs its part of *one* subplan as one statement, in one snapshot. So a fetch is sound where
-//! one subplan reads all private rows, and nothing above it adds up a unit's parts: [`Spread::proves`] reads this from EXPLAIN.
+//! one subplan reads all private rows, and nothing above it adds up a unit's parts: `Spread::prove` reads this from EXPLAIN.
 //! What Citus cannot run it refuses there, and a server that is away is found by a statement that reads no row. Nothing was
 //! paid for then.
 
