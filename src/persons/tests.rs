@@ -124,12 +124,15 @@ fn rule_40_another_window_gives_no_allowance() {
     assert_eq!(signed, (6, "a test".to_owned()));
 }
 
+/// Something that is done to a file, of which there is an older copy.
+type Loss<'a> = &'a dyn Fn(&std::path::Path, &std::path::Path);
+
 /// The attack: a file that was deleted was made anew without a word, and an older copy taken for the newest. Nothing is charged until
 /// its owner has signed; then all counts as said until the window ends. Mutation: a file that is made where there is none.
 #[test]
 fn rule_40_what_is_deleted_or_put_back_is_refused_until_its_owner_has_signed() {
     let ada = secret().person("survey", "ada");
-    let lose: [(&str, &dyn Fn(&std::path::Path, &std::path::Path)); 5] = [
+    let lose: [(&str, Loss<'_>); 5] = [
         ("deleted", &|file, _| std::fs::remove_file(file).unwrap()),
         ("deleted with its mark", &|file, _| {
             std::fs::remove_file(file).unwrap();
