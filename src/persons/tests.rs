@@ -124,7 +124,7 @@ fn rule_40_another_window_gives_no_allowance() {
     assert_eq!(signed, (6, "a test".to_owned()));
 }
 
-/// What somebody does to a file, of which there is an older copy.
+/// Something that is done to a file, of which there is an older copy.
 type Loss<'a> = &'a dyn Fn(&std::path::Path, &std::path::Path);
 
 /// The attack: a file that was deleted was made anew without a word, and an older copy taken for the newest. Nothing is charged until
