@@ -1,4 +1,4 @@
-//! What a server has to give: the same list for PostgreSQL and for all that speaks as if it were it.
+//! Needs, which a server has to meet: one list for PostgreSQL and for all that speaks as if it were it.
 //!
 //! Fetches rest on it: a server that computes otherwise, or keeps no snapshot, would give wrong numbers without a word. So it
 //! is asked once, at start, in the words of `docs/operations.md`, and refused by the name of what it lacks.
@@ -17,9 +17,9 @@ enum Answer {
 
 /// Something that a server has to give.
 pub struct Need {
-    /// What it is, for messages and the document.
+    /// The need's name, for messages and the document.
     pub name: &'static str,
-    /// What would be wrong without it.
+    /// The harm where a server does not meet it.
     pub why: &'static str,
     /// The statement that shows it.
     pub sql: &'static str,

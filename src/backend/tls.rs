@@ -88,7 +88,7 @@ impl Tls {
     }
 }
 
-/// What failed of a handshake, and what to do of that which names no cause of its own.
+/// The failure of a handshake in words, with what to do where rustls names no cause.
 fn told(e: &io::Error) -> String {
     let version = if e.to_string().contains("UnsupportedCertVersion") { OLD } else { "" };
     format!("TLS: {e}{version}")

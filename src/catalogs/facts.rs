@@ -247,7 +247,7 @@ pub fn notes(policy: &Policy, facts: &Facts) -> Vec<(u32, i16, usize, String)> {
     out
 }
 
-/// What whoever meets a private table in a tool has to know: tools that show no NOTICE show this.
+/// The comment on a private table, for those who meet it in a tool: tools that show no NOTICE show this.
 fn private(table: &policy::Table, unit: &str) -> String {
     let measured = match (&table.profile, &table.cut_rows) {
         _ if table.proven_rows == Some(1) => "a key proves that bounds cut no row".to_owned(),

@@ -93,7 +93,7 @@ pub enum ChoiceError {
 /// ([`Points::in_squares`]). Where a budget counts something else than ρ, choices keep the share that they have with Laplace
 /// noise; with E the sum of these shares, the other releases divide ε² - E².
 ///
-/// What is only chosen divides ε² = 2ρ too, where every budget counts ρ and Laplace noise was not asked for: the name ε
+/// A statement that only chooses divides ε² = 2ρ too, where every budget counts ρ and Laplace noise was not asked for: the name ε
 /// then costs the same ρ as that of Gaussian noise.
 ///
 /// Without being asked, Gaussian noise is taken where every budget has a price for it and its error would be less even
@@ -193,7 +193,7 @@ fn is_by_rho(notions: &[Notion]) -> bool {
     !notions.is_empty() && notions.iter().all(|n| n.counts_rho())
 }
 
-/// The same releases with Gaussian noise on their integers and choices that divide ρ, at the same name: all portions are of ε².
+/// Releases with Gaussian noise on their integers and choices that divide ρ, at the same name: all portions are of ε².
 fn squares(epsilon: &Ratio, outlines: &[Outline], laplace: &[Spec]) -> Result<Vec<Spec>, DpError> {
     let name = exact(epsilon);
     let portions = releases_by_squares(outlines, true);
@@ -212,7 +212,7 @@ fn squares(epsilon: &Ratio, outlines: &[Outline], laplace: &[Spec]) -> Result<Ve
     laplace.iter().zip(outlines).zip(&portions).map(of).collect()
 }
 
-/// The same releases with Gaussian noise on their integers, at the same name; choices keep their share of ε.
+/// Releases with Gaussian noise on their integers, at the same name; choices keep their share of ε.
 fn gaussian(epsilon: &Ratio, outlines: &[Outline], laplace: &[Spec]) -> Result<Vec<Spec>, DpError> {
     let choices = laplace.iter().filter(|s| s.chosen().is_some());
     let choices = choices.map(|s| Spec { aggregates: Vec::new(), ..s.clone() });

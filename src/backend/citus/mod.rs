@@ -4,8 +4,8 @@
 //! unit in two states; bounds of what a unit adds would hold of neither. All of a unit's rows are on one server
 //! (`policy::placement`), and a server runs its part of *one* subplan as one statement, in one snapshot. So a fetch is sound where
 //! one subplan reads all private rows, and nothing above it adds up a unit's parts: `Spread::prove` reads this from EXPLAIN.
-//! What Citus cannot run it refuses there, and a server that is away is found by a statement that reads no row. Nothing was
-//! paid for then.
+//! A text that Citus cannot run is refused there, and a server that is away is found by a statement that reads no row. Nothing
+//! was paid for then.
 
 mod plan;
 mod shards;

@@ -100,10 +100,10 @@ impl Found<'_> {
     }
 }
 
-/// What a server's plan reads.
+/// Tables and results of subplans that a server's plan reads.
 struct Reads<'n, 'p> {
     tables: &'n mut Vec<&'p str>,
-    /// What a subplan gave.
+    /// A result of a subplan is read.
     subplans: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What is true on the servers that hold a table's rows: that they are where their units' hashes say, and that the finish
+//! Facts of the servers that hold a table's rows: that they are where their units' hashes say, and that the finish
 //! login cannot read them there, either.
 
 use crate::error::cause;
